@@ -1,0 +1,46 @@
+# Both commands that a stranger needs are here: `make demo` and `make test`. They make their own environment.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SANITIZED := .venv-sanitized
+
+NATIVE := $(wildcard native/*) CMakeLists.txt pyproject.toml
+
+.PHONY: demo test test-all lint sanitize bench-token-search bench-growth clean
+
+demo: $(VENV)/.installed
+	$(BIN)/python examples/own_vectors.py
+
+test: lint
+	$(BIN)/python -m pytest -m "not slow"
+
+test-all: lint sanitize
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+# Editable: Python files count at once, a change of native code builds again.
+$(VENV)/.installed: $(BIN)/python $(NATIVE)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	touch $@
+
+# The same tests on code that watches its own memory accesses.
+sanitize: $(SANITIZED)/.installed
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
+	ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/bin/python -m pytest -m "not slow" -p no:cacheprovider \
+	tests/unit tests/parity tests/property tests/faults
+
+$(SANITIZED)/.installed: $(NATIVE) $(wildcard src/asterism/*.py src/asterism/*/*.py)
+	$(PYTHON) -m venv $(SANITIZED)
+	$(SANITIZED)/bin/python -m pip install --quiet --disable-pip-version-check ".[dev]" \
+	--config-settings=cmake.define.ASTERISM_SANITIZE=ON --config-settings=build-dir=build/sanitized
+	touch $@
+
+clean:
+	rm -rf $(VENV) $(SANITIZED) build .demo

@@ -1,0 +1,47 @@
+// Centroids and residual codes: what an index's vectors are stored as. Views; the caller owns the arrays.
+#pragma once
+
+#include "kernels.hpp"
+#include "team.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace asterism {
+
+// Centroids in groups of neighbours: a vector looks only at the children of its nearest groups.
+struct CentroidTree {
+    std::size_t width;
+    std::size_t count;               // K
+    const std::uint8_t* rows;        // (K, width) levels
+    const float* scales;             // (K,)
+    const float* half_norms;         // (K,) |c|^2 / 2
+    std::size_t groups;              // G
+    const std::uint8_t* group_rows;  // (G, width)
+    const float* group_scales;       // (G,)
+    const float* group_half_norms;   // (G,)
+    const std::uint32_t* starts;     // (G + 1,) children of group g: starts[g] .. starts[g + 1]
+};
+
+// Rows (n, d) -> nearest centroid of each (Euclidean), looking into the `shortlist` nearest groups.
+void assign(const Kernels& kernels, const CentroidTree& tree, const float* rows, std::size_t n, std::size_t d,
+            std::size_t shortlist, std::size_t threads, std::uint32_t* nearest);
+
+// Sums (K, d) and counts (K,) of the rows assigned to each centroid.
+void sum_by_centroid(const float* rows, std::size_t n, std::size_t d, const std::uint32_t* nearest, std::size_t centroids,
+                     std::size_t threads, double* sums, std::int64_t* counts);
+
+// Rows (n, d) and their centroids -> packed codes (n, row_bytes) and token scales (n,).
+void encode(const Kernels& kernels, const ResidualCoder& coder, const CentroidTree& tree, const float* rows, std::size_t n,
+            const std::uint32_t* nearest, std::size_t threads, std::uint8_t* codes, float* scales);
+
+// Tokens by centroid: for each token of each list its document, and its place within the document.
+struct InvertedLists {
+    std::vector<std::int64_t> starts;      // (K + 1,)
+    std::vector<std::uint32_t> documents;  // (tokens,), ascending within a list
+    std::vector<std::uint32_t> places;     // (tokens,)
+};
+InvertedLists invert(const std::uint32_t* nearest, const std::int64_t* offsets, std::size_t documents, std::size_t centroids);
+
+}  // namespace asterism

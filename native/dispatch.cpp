@@ -1,0 +1,18 @@
+// Chooses a kernel table by name, or by what the processor can do.
+#include "kernels.hpp"
+
+#include <cstring>
+
+namespace asterism {
+
+const Kernels* find_kernels(const char* name) {
+    const bool any = std::strcmp(name, "auto") == 0;
+#if defined(ASTERISM_X86)
+    const bool runs_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
+    if (runs_avx2 && (any || std::strcmp(name, "avx2") == 0)) return &avx2_kernels();
+#endif
+    if (any || std::strcmp(name, "scalar") == 0) return &scalar_kernels();
+    return nullptr;
+}
+
+}  // namespace asterism

@@ -1,0 +1,53 @@
+// Included by each kernel file (see rotate.inl).
+
+// Eight running sums and a fixed tree, so that every instruction set rounds alike. n is a multiple of 8.
+inline float lane_dot(const float* a, const float* b, std::size_t n) {
+    float lanes[8] = {};
+    for (std::size_t j = 0; j < n; j += 8) {
+        for (std::size_t lane = 0; lane < 8; ++lane) lanes[lane] += a[j + lane] * b[j + lane];
+    }
+    return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+}
+
+float encode_residual(const float* row, const ResidualCoder& coder, const std::uint8_t* centroid, float centroid_scale,
+                      float* scratch, std::uint8_t* packed) {
+    const std::size_t d = coder.dimensions;
+    const std::size_t width = coder.width;
+    float* residual = scratch;
+    float* decoded = scratch + width;
+    auto* codes = reinterpret_cast<std::int32_t*>(scratch + 2 * width);
+
+    for (std::size_t j = 0; j < d; ++j) residual[j] = row[j] - centroid_scale * (static_cast<float>(centroid[j]) - kCentroidZero);
+    for (std::size_t j = d; j < width; ++j) residual[j] = 0.0f;
+
+    const float energy = lane_dot(residual, residual, width);
+    float factor = 1.0f;
+    if (!coder.format.scales_whole_vector) factor = energy > 0.0f ? std::sqrt(static_cast<float>(d) / energy) : 0.0f;
+    for (std::size_t j = 0; j < width; ++j) codes[j] = 0;
+    for (int k = 0; k + 1 < (1 << coder.format.bits); ++k) {
+        const float cutoff = coder.cutoffs[k];
+        for (std::size_t j = 0; j < width; ++j) codes[j] += residual[j] * factor > cutoff ? 1 : 0;
+    }
+    for (std::size_t j = 0; j < width; ++j) decoded[j] = static_cast<float>(coder.format.levels[codes[j]]) - coder.zero;
+
+    const std::size_t bits = static_cast<std::size_t>(coder.format.bits);
+    const std::size_t per_byte = 8 / bits;
+    for (std::size_t unit = 0; unit < coder.format.row_bytes / kUnit; ++unit) {
+        for (std::size_t j = 0; j < kUnit; ++j) {
+            std::int32_t byte = 0;
+            for (std::size_t part = 0; part < per_byte; ++part) byte |= codes[(unit * per_byte + part) * kUnit + j] << (bits * part);
+            packed[unit * kUnit + j] = static_cast<std::uint8_t>(byte);
+        }
+    }
+
+    if (coder.format.scales_whole_vector) {  // ColBERTv2: unit length after decoding
+        for (std::size_t j = 0; j < d; ++j) {
+            residual[j] = centroid_scale * (static_cast<float>(centroid[j]) - kCentroidZero) + coder.format.step * decoded[j];
+        }
+        const float length = std::sqrt(lane_dot(residual, residual, width));
+        return length > 0.0f ? 1.0f / length : 0.0f;
+    }
+    // RaBitQ: the scale at which the decoded residual projects onto the true one without bias.
+    const float projection = lane_dot(residual, decoded, width) * coder.format.step;
+    return projection > 0.0f ? energy / projection : 0.0f;
+}

@@ -1,0 +1,123 @@
+// The arithmetic of the engine, one table of functions per instruction set.
+//
+// All kernel sets give the same bits: dot products of codes are integers, and float work is written
+// as separate multiplications and additions in a fixed order (the build forbids contraction).
+// `kernels/reference.py` states each function in NumPy; the tests compare all of them with it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace asterism {
+
+// A code or a centroid is a row of levels 0..63, one byte a dimension; the value is step * (level - zero).
+// Six bits, because two products of a level with a signed query byte, added, still fit 16 bits.
+inline constexpr int kLevels = 64;
+inline constexpr float kCentroidZero = 31.5f;
+
+// A packed code is a row of 16-byte units: byte j of a unit holds dimensions j, 16 + j, 32 + j ... of that unit,
+// lowest bits first, so that a shift and a mask give 16 consecutive dimensions.
+inline constexpr std::size_t kUnit = 16;
+inline constexpr std::size_t dimensions_per_unit(int bits) { return kUnit * 8 / static_cast<std::size_t>(bits); }
+
+inline constexpr std::uint32_t kDamagedIds = 0xffffffffu;
+
+// Query tokens are handled eight at a time; missing ones are zero rows.
+inline constexpr std::size_t kQueryGroup = 8;
+
+// Query tokens as signed bytes: value = scale * byte. Rows are padded to `width` and `padded` with zeros.
+struct QueryLevels {
+    std::size_t count;             // tokens
+    std::size_t padded;            // count rounded up to kQueryGroup
+    std::size_t width;             // bytes a row, a multiple of 32
+    const std::int8_t* rows;       // (padded, width)
+    const float* scale;            // (padded,)
+    const float* centroid_offset;  // (padded,) kCentroidZero * sum of the row
+    const float* code_offset;      // (padded,) code zero * sum of the row
+};
+
+// Token codes of one document (or of any run of tokens).
+struct CodeRows {
+    std::size_t count;
+    const std::uint32_t* centroids;  // (count,)
+    const std::uint16_t* scales;     // (count,) float16
+    const std::uint8_t* codes;       // (count, row_bytes)
+};
+
+struct CodeFormat {
+    int bits;                     // 1, 2 or 4
+    std::size_t row_bytes;        // units * 16
+    const std::uint8_t* levels;   // (16,) level of each code
+    float step;                   // decoded residual = token scale * step * (level - zero)
+    bool scales_whole_vector;     // ColBERTv2: the token's scale normalises centroid + residual
+};
+
+// How a residual becomes a code: cutoffs between codes, in units of the residual's root mean square
+// (or as they are where the scale is the whole vector's).
+struct ResidualCoder {
+    std::size_t dimensions;
+    std::size_t width;
+    CodeFormat format;
+    const float* cutoffs;  // (2^bits - 1,) ascending
+    float zero;
+};
+
+struct Kernels {
+    const char* name;
+
+    // rows (n, d), in place: `rounds` times a sign flip and a Walsh-Hadamard transform; signs (rounds, d).
+    void (*rotate)(float* rows, std::size_t n, std::size_t d, const float* signs, std::size_t rounds);
+
+    // row (d) -> bytes (width), scale, sum of the bytes.
+    void (*to_signed_bytes)(const float* row, std::size_t d, std::size_t width, std::int8_t* bytes, float* scale,
+                            std::int32_t* sum);
+
+    // row (d) and its centroid -> packed code (row_bytes); returns the token's scale. scratch: 3 * width floats.
+    float (*encode_residual)(const float* row, const ResidualCoder& coder, const std::uint8_t* centroid, float centroid_scale,
+                             float* scratch, std::uint8_t* packed);
+
+    // rows (n, width) of levels, scales (n,) -> out (n, query.padded): inner products with every query token.
+    void (*centroid_scores)(const std::uint8_t* rows, const float* scales, std::size_t n, const QueryLevels& query,
+                            float* out);
+
+    // rows (n, width) of levels with one signed row (width) -> out (n,): integer inner products.
+    void (*dot_rows)(const std::uint8_t* rows, std::size_t n, const std::int8_t* query, std::size_t width,
+                     std::int32_t* out);
+
+    // scores (n, columns) row-major -> positions row * columns + column of those above their column's threshold.
+    std::size_t (*above)(const float* scores, std::size_t n, std::size_t columns, const float* thresholds,
+                         std::uint32_t* out);
+
+    // scores (n, columns) -> bytes (n, stride): rint(clamp((score - low[column]) * factor, 0, 255)), for the first
+    // min(columns, stride) columns, zero beyond.
+    void (*to_bytes)(const float* scores, std::size_t n, std::size_t columns, const float* low, float factor,
+                     std::uint8_t* out, std::size_t stride);
+
+    // byte rows (rows, stride) gathered by ids (n,): the sum over columns of the maximum over ids. stride a multiple
+    // of 16. kDamagedIds if an id is no row.
+    std::uint32_t (*interaction)(const std::uint8_t* bytes, std::size_t stride, std::size_t rows, const std::uint32_t* ids,
+                                 std::size_t n);
+
+    // best (query.padded): maximum over the tokens of decoded similarity; centroid_table (K, query.padded).
+    void (*maxsim_codes)(const CodeRows& tokens, const CodeFormat& format, const QueryLevels& query,
+                         const float* centroid_table, float* best);
+
+    // One token against one query token.
+    float (*score_code)(const CodeRows& token, const CodeFormat& format, const QueryLevels& query, std::size_t query_token,
+                        float centroid_score);
+
+    // best (q): maximum over tokens (n, d) of the inner product with queries (q, d).
+    void (*maxsim_float32)(const float* tokens, std::size_t n, const float* queries, std::size_t q, std::size_t d, float* best);
+    void (*maxsim_float16)(const std::uint16_t* tokens, std::size_t n, const float* queries, std::size_t q, std::size_t d,
+                           float* best);
+};
+
+// The table called `name` ("scalar", "avx2", or "auto": the best this machine runs); nullptr if there is none.
+const Kernels* find_kernels(const char* name);
+
+const Kernels& scalar_kernels();
+#if defined(ASTERISM_X86)
+const Kernels& avx2_kernels();
+#endif
+
+}  // namespace asterism

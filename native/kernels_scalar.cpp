@@ -1,0 +1,141 @@
+// Portable kernels: what the vector ones must equal, bit for bit.
+#include "kernels.hpp"
+#include "half.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace asterism {
+namespace {
+
+#include "rotate.inl"
+#include "to_signed_bytes.inl"
+#include "encode_residual.inl"
+
+std::int32_t dot(const std::uint8_t* levels, const std::int8_t* bytes, std::size_t width) {
+    std::int32_t sum = 0;
+    for (std::size_t j = 0; j < width; ++j) sum += levels[j] * bytes[j];
+    return sum;
+}
+
+void centroid_scores(const std::uint8_t* rows, const float* scales, std::size_t n, const QueryLevels& query, float* out) {
+    for (std::size_t row = 0; row < n; ++row) {
+        for (std::size_t j = 0; j < query.padded; ++j) {
+            const auto sum = static_cast<float>(dot(rows + row * query.width, query.rows + j * query.width, query.width));
+            out[row * query.padded + j] = (scales[row] * query.scale[j]) * (sum - query.centroid_offset[j]);
+        }
+    }
+}
+
+void dot_rows(const std::uint8_t* rows, std::size_t n, const std::int8_t* query, std::size_t width, std::int32_t* out) {
+    for (std::size_t row = 0; row < n; ++row) out[row] = dot(rows + row * width, query, width);
+}
+
+std::size_t above(const float* scores, std::size_t n, std::size_t columns, const float* thresholds, std::uint32_t* out) {
+    std::size_t found = 0;
+    for (std::size_t row = 0; row < n; ++row) {
+        for (std::size_t column = 0; column < columns; ++column) {
+            const std::size_t position = row * columns + column;
+            if (scores[position] > thresholds[column]) out[found++] = static_cast<std::uint32_t>(position);
+        }
+    }
+    return found;
+}
+
+void to_bytes(const float* scores, std::size_t n, std::size_t columns, const float* low, float factor, std::uint8_t* out,
+              std::size_t stride) {
+    for (std::size_t row = 0; row < n; ++row) {
+        for (std::size_t column = 0; column < stride; ++column) {
+            float value = 0.0f;
+            if (column < columns) value = (scores[row * columns + column] - low[column]) * factor;
+            out[row * stride + column] = static_cast<std::uint8_t>(std::nearbyint(std::clamp(value, 0.0f, 255.0f)));
+        }
+    }
+}
+
+std::uint32_t interaction(const std::uint8_t* bytes, std::size_t stride, std::size_t rows, const std::uint32_t* ids,
+                          std::size_t n) {
+    std::uint32_t total = 0;
+    if (std::any_of(ids, ids + n, [rows](std::uint32_t id) { return id >= rows; })) return kDamagedIds;
+    for (std::size_t column = 0; column < stride; ++column) {
+        std::uint8_t best = 0;
+        for (std::size_t t = 0; t < n; ++t) best = std::max(best, bytes[ids[t] * stride + column]);
+        total += best;
+    }
+    return total;
+}
+
+void unpack(const std::uint8_t* code, const CodeFormat& format, std::uint8_t* levels) {
+    const std::size_t per_byte = 8 / static_cast<std::size_t>(format.bits);
+    const std::uint8_t mask = static_cast<std::uint8_t>((1 << format.bits) - 1);
+    for (std::size_t unit = 0; unit < format.row_bytes / kUnit; ++unit) {
+        for (std::size_t part = 0; part < per_byte; ++part) {
+            for (std::size_t j = 0; j < kUnit; ++j) {
+                const int shifted = code[unit * kUnit + j] >> (part * static_cast<std::size_t>(format.bits));
+                levels[(unit * per_byte + part) * kUnit + j] = format.levels[shifted & mask];
+            }
+        }
+    }
+}
+
+float decoded_similarity(std::int32_t sum, float token_scale, const CodeFormat& format, const QueryLevels& query, std::size_t j,
+                         float centroid_score) {
+    const float centroid_part = format.scales_whole_vector ? token_scale * centroid_score : centroid_score;
+    const float residual_part = ((token_scale * format.step) * query.scale[j]) * (static_cast<float>(sum) - query.code_offset[j]);
+    return residual_part + centroid_part;
+}
+
+void maxsim_codes(const CodeRows& tokens, const CodeFormat& format, const QueryLevels& query, const float* centroid_table,
+                  float* best) {
+    std::vector<std::uint8_t> levels(query.width);
+    std::fill(best, best + query.padded, -INFINITY);
+    for (std::size_t t = 0; t < tokens.count; ++t) {
+        unpack(tokens.codes + t * format.row_bytes, format, levels.data());
+        const float scale = half_to_float(tokens.scales[t]);
+        const float* centroid_row = centroid_table + tokens.centroids[t] * query.padded;
+        for (std::size_t j = 0; j < query.padded; ++j) {
+            const std::int32_t sum = dot(levels.data(), query.rows + j * query.width, query.width);
+            best[j] = std::max(best[j], decoded_similarity(sum, scale, format, query, j, centroid_row[j]));
+        }
+    }
+}
+
+float score_code(const CodeRows& token, const CodeFormat& format, const QueryLevels& query, std::size_t query_token,
+                 float centroid_score) {
+    std::vector<std::uint8_t> levels(query.width);
+    unpack(token.codes, format, levels.data());
+    const std::int32_t sum = dot(levels.data(), query.rows + query_token * query.width, query.width);
+    return decoded_similarity(sum, half_to_float(token.scales[0]), format, query, query_token, centroid_score);
+}
+
+float load(const float* values, std::size_t j) { return values[j]; }
+float load(const std::uint16_t* values, std::size_t j) { return half_to_float(values[j]); }
+
+// Eight running sums, then a fixed tree: the order that eight vector lanes give.
+template <class Stored>
+float dot_lanes(const Stored* token, const float* query, std::size_t d) {
+    float lanes[8] = {};
+    for (std::size_t j = 0; j < d; ++j) lanes[j % 8] += load(token, j) * query[j];
+    const float low = (lanes[0] + lanes[4]) + (lanes[2] + lanes[6]);
+    const float high = (lanes[1] + lanes[5]) + (lanes[3] + lanes[7]);
+    return low + high;
+}
+
+template <class Stored>
+void maxsim_floats(const Stored* tokens, std::size_t n, const float* queries, std::size_t q, std::size_t d, float* best) {
+    std::fill(best, best + q, -INFINITY);
+    for (std::size_t t = 0; t < n; ++t) {
+        for (std::size_t j = 0; j < q; ++j) best[j] = std::max(best[j], dot_lanes(tokens + t * d, queries + j * d, d));
+    }
+}
+
+}  // namespace
+
+const Kernels& scalar_kernels() {
+    static const Kernels table{"scalar", rotate, to_signed_bytes, encode_residual, centroid_scores, dot_rows, above, to_bytes,
+                               interaction, maxsim_codes, score_code, maxsim_floats<float>, maxsim_floats<std::uint16_t>};
+    return table;
+}
+
+}  // namespace asterism

@@ -1,0 +1,193 @@
+// Search over token vectors: the stages, in the order in which a query meets them.
+//
+//   prepare      query -> rotated, as signed bytes                                   query.cpp
+//   centroids    inner products with all centroids; the best of each query token     probe.cpp
+//   gather       documents in the probed lists, with the scores of their centroids   candidates.cpp
+//   interaction  centroid-only MaxSim of the best of those                           candidates.cpp
+//   refine       MaxSim over the stored codes of the survivors                       refine.cpp
+//   rescore      MaxSim over the finer copy of the last few, where there is one      refine.cpp
+//   retrieve, impute   instead of the last four: XTR                                 token_retrieval.cpp
+#pragma once
+
+#include "codec.hpp"
+#include "kernels.hpp"
+#include "team.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace asterism {
+
+// An array of the index contradicts another: the files were changed after they were written.
+struct DamagedIndex : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+struct Codec {
+    std::size_t dimensions;
+    std::size_t width;
+    int bits;                            // 1, 2, 4: codes; 16, 32: floats
+    CodeFormat format;                   // for codes
+    float code_zero;
+    std::size_t centroids;               // K
+    const std::uint8_t* centroid_rows;   // (K + 1, width): the last is the mean of all
+    const float* centroid_scales;        // (K + 1,)
+    std::size_t rounds;                  // of rotation
+    const float* signs;                  // (rounds, dimensions)
+};
+
+// Documents of one segment have local numbers 0..documents; their tokens lie one after the other.
+struct Segment {
+    std::size_t first_document;
+    std::size_t documents;
+    std::size_t tokens;
+    std::size_t fixed;                    // vectors a document; 0: offsets tell
+    const std::int64_t* offsets;          // (documents + 1,) or nullptr
+    const std::uint32_t* centroids;       // (tokens,)
+    const std::uint8_t* codes;            // (tokens, row_bytes) packed codes, or floats
+    const std::uint16_t* scales;          // (tokens,) float16, for codes
+    const std::int64_t* list_starts;      // (K + 1,)
+    const std::uint32_t* list_documents;  // (tokens,) by centroid: the document, ascending within a list
+    const void* list_places;              // (tokens,) by centroid: the place within the document, in place_bytes bytes
+    std::size_t place_bytes;              // 1, 2 or 4
+    const std::uint16_t* fine;            // (tokens, dimensions) float16, or nullptr
+
+    Range tokens_of(std::size_t document) const;
+    Range list_of(std::size_t centroid) const;
+
+    // The token of a list's entry. Throws DamagedIndex if its document or place does not exist.
+    std::size_t token_of(std::size_t entry) const;
+};
+
+enum class Method { exact, colbert, xtr };
+enum class Imputation { kth, cluster, zero, none };
+
+struct SearchSettings {
+    Method method;
+    std::size_t probes;           // lists a query token
+    std::size_t candidates;       // documents that meet centroid interaction
+    std::size_t refine;           // documents that meet MaxSim
+    std::size_t rescore;          // documents that meet the finer copy
+    Imputation imputation;
+    std::size_t retrieved;        // XTR's k': tokens kept a query token
+    std::size_t cluster_tokens;   // WARP's t'
+    std::size_t threads;
+};
+
+struct Hit {
+    float score;
+    std::uint32_t document;
+};
+
+inline bool before(const Hit& a, const Hit& b) { return a.score != b.score ? a.score > b.score : a.document < b.document; }
+
+struct SearchResult {
+    std::vector<Hit> hits;
+    std::vector<std::pair<const char*, double>> timings;  // stage, seconds
+};
+
+// The query in the two forms in which it is compared: floats as given, signed bytes rotated.
+struct PreparedQuery {
+    PreparedQuery(const Kernels& kernels, const Codec& codec, const float* tokens, std::size_t count);
+
+    QueryLevels levels() const;
+
+    const float* tokens;  // (count, d)
+    std::size_t count;
+    std::size_t padded;
+    std::size_t width;
+    std::vector<std::int8_t> rows;
+    std::vector<float> scale, centroid_offset, code_offset;
+};
+
+struct Probe {
+    float score;
+    std::uint32_t centroid;
+};
+
+inline bool nearer(const Probe& a, const Probe& b) { return a.score != b.score ? a.score > b.score : a.centroid < b.centroid; }
+
+// Scores of all centroids, and for each query token its best ones, best first.
+struct Probing {
+    std::vector<float> table;                // (K + 1, padded)
+    std::vector<std::vector<Probe>> probes;  // (count,) lists
+};
+
+// What a query leaves behind for the next one: arrays by document that are always zero between queries.
+struct Workspace {
+    struct Tally {
+        std::uint32_t total;
+        std::uint32_t query_token;  // last counted, plus one
+    };
+    std::vector<Tally> tallies;               // (documents,)
+    std::vector<std::vector<float>> best;     // (ranks, documents): XTR
+};
+
+using Documents = std::vector<std::uint32_t>;
+
+// Documents come in no order, so the processor cannot guess the next: ask for its lines while this one is worked on.
+inline void prefetch(const void* start, std::size_t bytes) {
+    const auto* line = static_cast<const char*>(start);
+    for (std::size_t at = 0; at < bytes; at += 64) __builtin_prefetch(line + at);
+}
+
+class TokenEngine {
+public:
+    TokenEngine(const Kernels& kernels, Codec codec, std::vector<Segment> segments);
+
+    std::size_t documents() const { return documents_; }
+
+    // query (count, d); subset (documents,) of 0 and 1, or nullptr for all.
+    SearchResult search(const float* query, std::size_t count, std::size_t k, const SearchSettings& settings,
+                        const std::uint8_t* subset);
+
+private:
+    struct Query;  // one search under way
+
+    Probing probe(const PreparedQuery& query, std::size_t probes, Team& team) const;
+    Documents gather(Query& query);
+    Documents interact(Query& query, Documents candidates);
+    std::vector<Hit> refine(Query& query, const Documents& documents, std::size_t keep, bool fine);
+    std::vector<Hit> retrieve_tokens(Query& query);
+    std::size_t stored_bytes() const;  // of one token
+    float token_similarity(const Segment& segment, std::size_t token, const PreparedQuery& prepared, const QueryLevels& levels,
+                           std::size_t query_token, float centroid_score) const;
+    void fill_up(const Query& query, std::vector<Hit>& hits) const;
+    std::size_t probes_to_start_with(const SearchSettings& settings) const;
+    bool probed_enough(const Query& query) const;
+
+    const Segment& segment_of(std::size_t document) const;
+    std::vector<std::uint32_t> all_documents(const std::uint8_t* subset) const;
+
+    const Kernels& kernels_;
+    Codec codec_;
+    std::vector<Segment> segments_;
+    std::size_t documents_ = 0;
+    std::vector<std::size_t> list_tokens_;  // (K,) tokens of each centroid in all segments
+
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<Workspace>> spare_;
+};
+
+struct TokenEngine::Query {
+    const PreparedQuery& prepared;
+    const SearchSettings& settings;
+    const std::uint8_t* subset;
+    std::size_t k;
+    std::size_t eligible;  // documents in the subset
+    Team& team;
+    Workspace& workspace;
+    Probing probing;
+};
+
+// The `keep` best, best first.
+void keep_best(std::vector<Hit>& hits, std::size_t keep);
+
+}  // namespace asterism

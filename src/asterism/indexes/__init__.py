@@ -1,0 +1,1 @@
+"""Representations in files: built once, memory-mapped, searched."""

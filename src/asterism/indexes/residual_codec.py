@@ -1,0 +1,145 @@
+"""How a token vector is stored: a centroid and a code of the residual, a few bits a dimension.
+
+Two kinds of levels:
+  gaussian   vectors are rotated at random, so that a residual's coordinates are nearly normal; Lloyd–Max levels of
+             the normal distribution; a scale a vector that makes the decoded residual's projection on the true one
+             unbiased (RaBitQ, Gao & Long 2024).
+  quantile   ColBERTv2: no rotation; cutoffs and levels are quantiles of all residual coordinates pooled; the decoded
+             vector is brought to unit length. (Levels are rounded to a grid of 64 steps, as all levels are here.)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..kernels import _native, chosen_kernels
+from .clustering import CENTROID_ZERO, Centroids, assign, native_codec
+
+Floats = npt.NDArray[np.float32]
+
+ROUNDS_POWER_OF_TWO = 2
+ROUNDS_OTHER = 4
+LARGEST_SCALE = float(np.finfo(np.float16).max)  # scales are stored as float16
+UNIT_BYTES = 16  # native/kernels.hpp: kUnit
+
+
+def padded_width(dimensions: int, bits: int) -> int:
+    """Bytes of an unpacked row: dimensions up to whole units of a code, and whole vectors of 32."""
+    step = UNIT_BYTES * 8 // bits if bits < 16 else 32
+    return -(-dimensions // max(step, 32)) * max(step, 32)
+
+
+def rotation_signs(dimensions: int, rng: np.random.Generator) -> Floats:
+    """(rounds, d) of ±1: the random part of the rotation."""
+    power_of_two = dimensions & (dimensions - 1) == 0
+    rounds = ROUNDS_POWER_OF_TWO if power_of_two else ROUNDS_OTHER
+    return rng.choice(np.array([-1.0, 1.0], np.float32), size=(rounds, dimensions))
+
+
+def lloyd_max(bits: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """(2^b,) levels and (2^b - 1,) cutoffs of the normal distribution (Lloyd 1957, Max 1960)."""
+    count = 2**bits
+    levels = np.linspace(-2, 2, count) if bits > 1 else np.array([-0.8, 0.8])
+    for _ in range(2000):
+        cutoffs = (levels[1:] + levels[:-1]) / 2
+        edges = np.concatenate([[-np.inf], cutoffs, [np.inf]])
+        density = np.exp(-(edges**2) / 2) / math.sqrt(2 * math.pi)
+        mass = np.array([0.5 * (1 + math.erf(edge / math.sqrt(2))) for edge in edges])
+        levels = (density[:-1] - density[1:]) / np.diff(mass)
+    return levels, (levels[1:] + levels[:-1]) / 2
+
+
+@dataclass(frozen=True)
+class ResidualCodec:
+    """Everything needed to store and to compare: centroids, rotation, levels.
+
+    signs (rounds, d) · level_bytes (16,) level of each code · cutoffs (2^b - 1,) ·
+    decoded residual = token scale · step · (level - zero).
+    """
+
+    bits: int
+    centroids: Centroids
+    signs: Floats
+    level_bytes: npt.NDArray[np.uint8]
+    cutoffs: Floats
+    step: float
+    zero: float
+    scales_whole_vector: bool
+
+    @property
+    def dimensions(self) -> int:
+        """Of a vector."""
+        return self.centroids.dimensions
+
+    @property
+    def row_bytes(self) -> int:
+        """Of one packed code."""
+        return int(self.centroids.rows.shape[1]) * self.bits // 8
+
+    def native(self) -> _native.Codec:
+        """As the native code takes it."""
+        return native_codec(
+            self.centroids,
+            self.signs,
+            self.level_bytes,
+            self.cutoffs,
+            self.bits,
+            self.step,
+            self.zero,
+            self.scales_whole_vector,
+        )
+
+    def rotated(self, rows: npt.NDArray[np.floating], threads: int) -> Floats:
+        """(n, d) a rotated copy."""
+        return rotated(rows, self.signs, threads)
+
+    def encode(
+        self, rotated: Floats, nearest: npt.NDArray[np.uint32], threads: int
+    ) -> tuple[npt.NDArray[np.uint8], Floats]:
+        """Rotated rows (n, d) and their centroids (n,) -> codes (n, row_bytes), scales (n,)."""
+        codes = np.empty((len(rotated), self.row_bytes), np.uint8)
+        scales = np.empty(len(rotated), np.float32)
+        _native.encode(self.native(), rotated, nearest, codes, scales, threads, chosen_kernels())
+        return codes, scales.clip(max=LARGEST_SCALE)
+
+
+def rotated(rows: npt.NDArray[np.floating], signs: Floats, threads: int) -> Floats:
+    """(n, d) a rotated float32 copy."""
+    copy = np.array(rows, dtype=np.float32, order="C")
+    _native.rotate(copy, signs, threads, chosen_kernels())
+    return copy
+
+
+def gaussian_codec(centroids: Centroids, signs: Floats, bits: int) -> ResidualCodec:
+    """Lloyd–Max levels on the 64-step grid; nothing to train but the unit in which token scales are stored."""
+    level_bytes = np.zeros(16, np.uint8)
+    cutoffs = np.zeros(0, np.float32)
+    if bits < 16:
+        levels, _ = lloyd_max(bits)
+        grid = levels[-1] / CENTROID_ZERO
+        snapped = np.rint(levels / grid + CENTROID_ZERO)
+        level_bytes[: 2**bits] = snapped
+        values = (snapped - CENTROID_ZERO) * grid
+        cutoffs = ((values[1:] + values[:-1]) / 2).astype(np.float32)
+    # A coordinate of a typical centroid: token scales are then moderate numbers (float16) whatever the vectors' length.
+    unit = float(np.sqrt(np.mean(np.square(centroids.decoded(), dtype=np.float64)))) or 1.0
+    return ResidualCodec(bits, centroids, signs, level_bytes, cutoffs, unit, CENTROID_ZERO, False)
+
+
+def quantile_codec(centroids: Centroids, sample: Floats, bits: int, threads: int) -> ResidualCodec:
+    """ColBERTv2's levels, from the residuals of the sample (n, d)."""
+    residuals = sample - centroids.decoded()[assign(centroids, sample, threads)]
+    count = 2**bits
+    cutoffs = np.quantile(residuals, np.arange(1, count) / count)
+    weights = np.quantile(residuals, (np.arange(count) + 0.5) / count)
+    step = max(float(weights[-1] - weights[0]) / 63, 1e-12)
+    level_bytes = np.zeros(16, np.uint8)
+    level_bytes[:count] = np.rint((weights - weights[0]) / step)
+    signs = np.zeros((0, centroids.dimensions), np.float32)
+    return ResidualCodec(
+        bits, centroids, signs, level_bytes, cutoffs.astype(np.float32), step, float(-weights[0] / step), True
+    )

@@ -1,0 +1,195 @@
+"""Folders of memory-mapped arrays, written so that a crash leaves the old state or the new one.
+
+Arrays are .npy files. A folder's `manifest.json` names every array with its size and checksum, and its own checksum;
+it is written last, under a temporary name, and renamed: a folder without a valid manifest is not an index.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import DamagedIndex, IndexBusy, NewerFormat, NotAnIndex
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - not on this platform: one writer is then the caller's promise
+    fcntl = None  # type: ignore[assignment]
+
+MANIFEST = "manifest.json"
+READ_BYTES = 1 << 22
+REMEDY = "restore the index from a copy or build it again"
+
+FileFacts = dict[str, dict[str, int]]
+
+
+def fsync_folder(folder: Path) -> None:
+    """Make the folder's entries durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class ArrayWriter:
+    """One .npy file of known shape, written in pieces, with its checksum."""
+
+    def __init__(self, path: Path, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> None:
+        """Write the header."""
+        self.path = path
+        self.dtype = np.dtype(dtype)
+        self.expected = int(np.prod(shape))
+        self.written = 0
+        header = _header(self.dtype, shape)
+        self.checksum = zlib.crc32(header)
+        self._file = open(path, "xb")  # noqa: SIM115 - closed by close() and __exit__
+        self._file.write(header)
+
+    def write(self, values: npt.NDArray[Any]) -> None:
+        """Append `values`."""
+        piece = np.ascontiguousarray(values, self.dtype)
+        data = piece.reshape(-1).view(np.uint8).data
+        self._file.write(data)
+        self.checksum = zlib.crc32(data, self.checksum)
+        self.written += piece.size
+
+    def close(self) -> dict[str, int]:
+        """Flush to disk; returns the file's size and checksum."""
+        if self.written != self.expected:
+            self._file.close()
+            raise ValueError(f"{self.path.name}: {self.written} values written, {self.expected} announced")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        size = self._file.tell()
+        self._file.close()
+        return {"bytes": size, "crc32": self.checksum}
+
+    def __enter__(self) -> ArrayWriter:
+        """For use in a with statement: the file is closed whatever happens."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the handle; `close` has the facts."""
+        self._file.close()
+
+
+def write_arrays(folder: Path, arrays: dict[str, npt.NDArray[Any]]) -> FileFacts:
+    """Each array as folder/name.npy; returns sizes and checksums."""
+    facts = {}
+    for name, values in arrays.items():
+        with ArrayWriter(folder / f"{name}.npy", values.dtype, values.shape) as writer:
+            writer.write(values)
+            facts[f"{name}.npy"] = writer.close()
+    return facts
+
+
+def map_array(path: Path, facts: FileFacts, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    """Memory-map an array of known type and shape; its size and header must be exactly those of such a file."""
+    expected = facts.get(path.name)
+    if expected is None:
+        raise DamagedIndex(f"{path} is not listed in the manifest: {REMEDY}")
+    header = _header(np.dtype(dtype), shape)
+    try:
+        size = path.stat().st_size
+        with open(path, "rb") as file:
+            intact = file.read(len(header)) == header
+    except OSError as error:
+        raise DamagedIndex(f"{path} cannot be read ({error.strerror}): {REMEDY}") from error
+    if size != expected["bytes"]:
+        raise DamagedIndex(f"{path} has {size} bytes, expected {expected['bytes']}: {REMEDY}")
+    if not intact or size != len(header) + np.dtype(dtype).itemsize * int(np.prod(shape)):
+        raise DamagedIndex(f"{path} does not hold {np.dtype(dtype)} of shape {shape}: {REMEDY}")
+    if 0 in shape:
+        return np.empty(shape, dtype)
+    return np.asarray(np.memmap(path, dtype, "r", len(header), shape))
+
+
+def load_verified(path: Path, expected: dict[str, int], dtype: npt.DTypeLike, dimensions: int) -> npt.NDArray[Any]:
+    """Read a small array whole, after comparing its checksum."""
+    verify_file(path, expected)
+    array: npt.NDArray[Any] = np.load(path, allow_pickle=False)
+    if array.dtype != np.dtype(dtype) or array.ndim != dimensions:
+        raise DamagedIndex(f"{path} holds {array.dtype}{array.shape}, expected {np.dtype(dtype)}: {REMEDY}")
+    return array
+
+
+def _header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
+    """The first bytes of a .npy file, padded so that the data begin at a multiple of 64."""
+    facts = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, facts)
+    return header.getvalue()
+
+
+def verify_file(path: Path, expected: dict[str, int]) -> None:
+    """Read the whole file and compare its checksum."""
+    checksum, size = 0, 0
+    try:
+        with open(path, "rb") as file:
+            while block := file.read(READ_BYTES):
+                checksum = zlib.crc32(block, checksum)
+                size += len(block)
+    except OSError as error:
+        raise DamagedIndex(f"{path} cannot be read ({error.strerror}): {REMEDY}") from error
+    if size != expected["bytes"] or checksum != expected["crc32"]:
+        raise DamagedIndex(f"{path} was changed since it was written: {REMEDY}")
+
+
+def write_manifest(folder: Path, content: dict[str, Any]) -> None:
+    """Publish: the one moment at which what was written becomes visible."""
+    body = json.dumps(content, indent=1, sort_keys=True)
+    text = json.dumps({"crc32": zlib.crc32(body.encode()), "content": body})
+    temporary = folder / f"{MANIFEST}.new"
+    with open(temporary, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, folder / MANIFEST)
+    fsync_folder(folder)
+
+
+def read_manifest(folder: Path, kind: str, newest: int) -> dict[str, Any]:
+    """The content of a folder's manifest, told apart from newer, damaged and foreign ones."""
+    path = folder / MANIFEST
+    if not path.is_file():
+        raise NotAnIndex(f"{folder} holds no {MANIFEST}: expected a folder that asterism built")
+    try:
+        outer = json.loads(path.read_text(encoding="utf-8"))
+        body = outer["content"]
+        intact = isinstance(body, str) and zlib.crc32(body.encode()) == outer["crc32"]
+        content = json.loads(body) if intact else {}
+    except (ValueError, KeyError, TypeError) as error:
+        raise DamagedIndex(f"{path} is not readable as a manifest: {REMEDY}") from error
+    if not intact:
+        raise DamagedIndex(f"{path} was changed since it was written: {REMEDY}")
+    if content.get("kind") != kind:
+        raise NotAnIndex(f"{folder} holds a {content.get('kind')!r}, expected a {kind!r}")
+    if content["version"] > newest:
+        raise NewerFormat(f"{folder} has format {content['version']}, this reads up to {newest}: upgrade asterism")
+    checked: dict[str, Any] = content
+    return checked
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Hold the folder's writer lock; it dies with its process."""
+    with open(folder / "writer.lock", "w") as lock:
+        if fcntl is not None:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise IndexBusy(f"{folder} is being written by another process: wait for it to end") from error
+        yield

@@ -1,0 +1,320 @@
+"""The token index: many vectors a document, searched by MaxSim.
+
+x.tokens/
+  manifest.json     settings, codec and segments with their files' sizes and checksums
+  codec/            centroids, rotation, levels (immutable)
+  segment-000001/   codes in document order, inverted lists (immutable); `add` makes the next
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import DamagedIndex, IndexExists, SettingError, VectorsError
+from ..kernels import _native, chosen_kernels
+from ..representations.multi_vector import TokenVectors, checked_finite, checked_matrix
+from ..settings import TokenBuild, TokenSearch, whole_number
+from .clustering import Centroids, centroid_count, train
+from .residual_codec import ResidualCodec, gaussian_codec, padded_width, quantile_codec, rotated, rotation_signs
+from .search_defaults import plan_of
+from .storage import (
+    REMEDY,
+    FileFacts,
+    fsync_folder,
+    load_verified,
+    read_manifest,
+    verify_file,
+    write_arrays,
+    write_manifest,
+    writing,
+)
+from .token_segment import SegmentFacts, open_segment, write_segment
+from .token_stream import Sample, TokenStream
+
+KIND = "asterism token index"
+VERSION = 1
+CODEC = "codec"
+LONGEST_QUERY = 1024
+WIDEST_VECTOR = 4096
+
+CODEC_ARRAYS: dict[str, tuple[npt.DTypeLike, int]] = {
+    "rows": (np.uint8, 2),
+    "scales": (np.float32, 1),
+    "half_norms": (np.float32, 1),
+    "group_rows": (np.uint8, 2),
+    "group_scales": (np.float32, 1),
+    "group_half_norms": (np.float32, 1),
+    "starts": (np.uint32, 1),
+    "signs": (np.float32, 2),
+    "level_bytes": (np.uint8, 1),
+    "cutoffs": (np.float32, 1),
+}
+
+
+@dataclass(frozen=True)
+class TokenHits:
+    """Best first. Unpacks as `ids, scores = index.search(...)`.
+
+    ids (k,) int64 and scores (k,) float32 — of many queries (n, k), padded with -1 and -inf;
+    timings: seconds by stage.
+    """
+
+    ids: npt.NDArray[np.int64]
+    scores: npt.NDArray[np.float32]
+    timings: dict[str, float]
+
+    def __iter__(self) -> Iterator[npt.NDArray[Any]]:
+        """Yield ids, then scores."""
+        yield self.ids
+        yield self.scores
+
+
+class TokenIndex:
+    """Token vectors on disk, memory-mapped; `build` or `open` make one."""
+
+    def __init__(self, path: Path, manifest: dict[str, Any]) -> None:
+        """Map the files named by a manifest; use `open`."""
+        self.path = path
+        self.settings = TokenBuild.of(manifest["settings"])
+        self._manifest = manifest
+        self._segments = [SegmentFacts(**facts) for facts in manifest["segments"]]
+        self._codec = _open_codec(path, manifest, self.settings)
+        parts = [open_segment(path, facts, self._codec, self.settings) for facts in self._segments]
+        with self._damage_reported():
+            self._engine = _native.TokenEngine(self._codec.native(), parts, chosen_kernels())
+
+    @classmethod
+    def build(
+        cls, path: str | os.PathLike[str], vectors: TokenVectors | Iterable[TokenVectors], **settings: Any
+    ) -> TokenIndex:
+        """Build an index at `path`, which must not exist, from vectors that are read twice; settings: TokenBuild.
+
+        Everything is written beside `path` and renamed at the end: a build that is killed leaves no index.
+        """
+        target = Path(path)
+        chosen = TokenBuild.of(settings)
+        if target.exists():
+            raise IndexExists(f"{target} exists already: choose another path, open it, or remove it first")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        for leftover in target.parent.glob(f".{target.name}.building-*"):
+            shutil.rmtree(leftover, ignore_errors=True)
+        temporary = target.parent / f".{target.name}.building-{os.getpid()}"
+        temporary.mkdir()
+        try:
+            _write_index(temporary, vectors, chosen)
+            fsync_folder(temporary)
+            temporary.rename(target)
+            fsync_folder(target.parent)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+        return cls.open(target)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> TokenIndex:
+        """Open an index; reads headers, maps the rest."""
+        folder = Path(path)
+        return cls(folder, read_manifest(folder, KIND, VERSION))
+
+    def add(self, vectors: TokenVectors | Iterable[TokenVectors]) -> TokenIndex:
+        """Append documents as a new segment with the same codec; returns the index that sees them.
+
+        This object goes on seeing what it saw: a snapshot.
+        """
+        with writing(self.path):
+            manifest = read_manifest(self.path, KIND, VERSION)
+            known = {facts["name"] for facts in manifest["segments"]}
+            for leftover in self.path.glob("segment-*"):
+                if leftover.name not in known:
+                    shutil.rmtree(leftover)
+            name = f"segment-{len(known) + 1:06d}"
+            stream = TokenStream(vectors, self.path)
+            try:
+                facts = self._write_segment(stream, name)
+            except BaseException:
+                shutil.rmtree(self.path / name, ignore_errors=True)
+                raise
+            finally:
+                stream.close()
+            fsync_folder(self.path / name)
+            write_manifest(self.path, {**manifest, "segments": [*manifest["segments"], facts.as_json()]})
+        return TokenIndex.open(self.path)
+
+    def _write_segment(self, stream: TokenStream, name: str) -> SegmentFacts:
+        documents = tokens = 0
+        for chunk in stream:
+            if chunk.dimensions != self.dimensions:
+                raise VectorsError(f"the vectors have {chunk.dimensions} dimensions, the index has {self.dimensions}")
+            documents += len(chunk)
+            tokens += len(chunk.flat)
+        if documents == 0:
+            raise VectorsError("zero documents were given, expected at least one")
+        threads = _cores(self.settings.threads)
+        return write_segment(self.path, name, stream, documents, tokens, self._codec, self.settings, threads)
+
+    def search(
+        self,
+        query: npt.ArrayLike,
+        k: int = 10,
+        settings: TokenSearch | None = None,
+        subset: npt.ArrayLike | None = None,
+    ) -> TokenHits:
+        """Query (tokens, d) -> the k best documents; subset (documents,) of bool restricts the search to them."""
+        tokens = self._checked_query(query, "the query")
+        wanted = whole_number("k", k, 1)
+        native = self._native_settings(settings, wanted)
+        checked = self._checked_subset(subset)
+        with self._damage_reported():
+            ids, scores, timings = self._engine.search(tokens, wanted, native, checked)
+        return TokenHits(ids, scores, timings)
+
+    def search_many(
+        self,
+        queries: Sequence[npt.ArrayLike],
+        k: int = 10,
+        settings: TokenSearch | None = None,
+        subset: npt.ArrayLike | None = None,
+        threads: int = 1,
+    ) -> TokenHits:
+        """Queries, each (tokens, d) -> ids and scores (n, k), padded with -1 and -inf; threads share the queries."""
+        wanted = whole_number("k", k, 1)
+        workers = whole_number("threads", threads, 1)
+        native = self._native_settings(settings, wanted)
+        matrices = [self._checked_query(query, f"query {i}") for i, query in enumerate(queries)]
+        starts = np.cumsum([0] + [len(matrix) for matrix in matrices], dtype=np.int64)
+        flat = np.concatenate([np.empty((0, self.dimensions), np.float32), *matrices])
+        checked = self._checked_subset(subset)
+        with self._damage_reported():
+            ids, scores, timings = self._engine.search_many(flat, starts, wanted, native, checked, workers)
+        return TokenHits(ids, scores, timings)
+
+    def check(self) -> None:
+        """Read every file and compare its checksum; raises DamagedIndex at the first that differs."""
+        for name, files in self._folders():
+            for file, facts in files.items():
+                verify_file(self.path / name / file, facts)
+
+    def __len__(self) -> int:
+        """Documents."""
+        return sum(facts.documents for facts in self._segments)
+
+    @property
+    def tokens(self) -> int:
+        """Vectors in all."""
+        return sum(facts.tokens for facts in self._segments)
+
+    @property
+    def dimensions(self) -> int:
+        """Of a vector."""
+        return self._codec.dimensions
+
+    @property
+    def centroids(self) -> int:
+        """Number of centroids."""
+        return len(self._codec.centroids)
+
+    @property
+    def bytes(self) -> int:
+        """Size of all files."""
+        return sum(facts["bytes"] for _, files in self._folders() for facts in files.values())
+
+    @contextmanager
+    def _damage_reported(self) -> Iterator[None]:
+        """What the native code finds wrong in mapped files, as an error of ours."""
+        try:
+            yield
+        except _native.DamagedIndex as error:
+            raise DamagedIndex(f"{self.path}: {error}; {REMEDY}") from error
+
+    def _folders(self) -> list[tuple[str, FileFacts]]:
+        return [(CODEC, self._manifest["codec"]["files"]), *((facts.name, facts.files) for facts in self._segments)]
+
+    def _native_settings(self, settings: TokenSearch | None, k: int) -> _native.SearchSettings:
+        if settings is not None and not isinstance(settings, TokenSearch):
+            raise SettingError(f"settings is a {type(settings).__name__}, expected TokenSearch(...)")
+        return _native.SearchSettings(**plan_of(settings or TokenSearch(), k, self.tokens, self.centroids))
+
+    def _checked_query(self, query: npt.ArrayLike, name: str) -> npt.NDArray[np.float32]:
+        matrix = checked_matrix(query, name)
+        if len(matrix) == 0:
+            raise VectorsError(f"{name} has no vectors, expected at least one")
+        if len(matrix) > LONGEST_QUERY:
+            raise VectorsError(f"{name} has {len(matrix)} vectors, expected at most {LONGEST_QUERY}: shorten it")
+        if matrix.shape[1] != self.dimensions:
+            raise VectorsError(f"{name} has {matrix.shape[1]} dimensions, the index has {self.dimensions}")
+        tokens = np.ascontiguousarray(matrix, np.float32)
+        checked_finite(tokens, name)
+        return tokens
+
+    def _checked_subset(self, subset: npt.ArrayLike | None) -> npt.NDArray[np.uint8] | None:
+        if subset is None:
+            return None
+        mask = np.asarray(subset)
+        if mask.dtype != np.bool_ or mask.shape != (len(self),):
+            raise SettingError(f"subset has type {mask.dtype} and shape {mask.shape}, expected bool ({len(self)},)")
+        return np.ascontiguousarray(mask).view(np.uint8)
+
+
+def _cores(threads: int) -> int:
+    if threads:
+        return threads
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _write_index(folder: Path, vectors: TokenVectors | Iterable[TokenVectors], settings: TokenBuild) -> None:
+    stream = TokenStream(vectors, folder)
+    try:
+        sample = Sample(stream, settings.seed)
+        codec = _train_codec(sample, settings)
+        (folder / CODEC).mkdir()
+        codec_files = write_arrays(folder / CODEC, _codec_arrays(codec))
+        threads = _cores(settings.threads)
+        facts = write_segment(
+            folder, "segment-000001", stream, sample.documents, sample.tokens, codec, settings, threads
+        )
+    finally:
+        stream.close()
+    scalars = {"dimensions": codec.dimensions, "step": codec.step, "zero": codec.zero}
+    content = {"kind": KIND, "version": VERSION, "settings": asdict(settings)}
+    write_manifest(folder, {**content, "codec": {**scalars, "files": codec_files}, "segments": [facts.as_json()]})
+
+
+def _train_codec(sample: Sample, settings: TokenBuild) -> ResidualCodec:
+    if sample.dimensions > WIDEST_VECTOR:
+        raise VectorsError(f"the vectors have {sample.dimensions} dimensions, expected at most {WIDEST_VECTOR}")
+    rng = np.random.default_rng(settings.seed)
+    threads = _cores(settings.threads)
+    rows = sample.take_rows()
+    signs = rotation_signs(sample.dimensions, rng)
+    if settings.levels == "quantile":
+        signs = signs[:0]
+    rows = rotated(rows, signs, threads)
+    count = min(settings.centroids, len(rows)) or centroid_count(sample.tokens, len(rows))
+    centroids = train(rows, count, padded_width(sample.dimensions, settings.bits), rng, threads)
+    if settings.levels == "quantile" and settings.bits < 16:
+        return quantile_codec(centroids, rows, settings.bits, threads)
+    return gaussian_codec(centroids, signs, settings.bits)
+
+
+def _codec_arrays(codec: ResidualCodec) -> dict[str, npt.NDArray[Any]]:
+    return {name: getattr(codec if hasattr(codec, name) else codec.centroids, name) for name in CODEC_ARRAYS}
+
+
+def _open_codec(path: Path, manifest: dict[str, Any], settings: TokenBuild) -> ResidualCodec:
+    facts = manifest["codec"]
+    folder = path / CODEC
+    arrays = {}
+    for name, (dtype, dimensions) in CODEC_ARRAYS.items():  # small, and everything depends on them
+        arrays[name] = load_verified(folder / f"{name}.npy", facts["files"][f"{name}.npy"], dtype, dimensions)
+    signs, level_bytes, cutoffs = (arrays.pop(name) for name in ("signs", "level_bytes", "cutoffs"))
+    centroids = Centroids(dimensions=facts["dimensions"], **arrays)
+    whole = settings.levels == "quantile"
+    return ResidualCodec(settings.bits, centroids, signs, level_bytes, cutoffs, facts["step"], facts["zero"], whole)

@@ -1,0 +1,171 @@
+"""One immutable part of a token index: codes in document order, and for each centroid the tokens that use it.
+
+Arrays (tokens T, documents D, centroids K):
+  centroids (T,) uint32 · codes (T, bytes) uint8, or (T, d) floats · scales (T,) float16, for codes
+  offsets (D + 1,) int64, unless every document has the same number of vectors
+  list_starts (K + 1,) int64 · list_documents (T,) uint32, ascending within a list · list_places (T,): the token's
+  place within its document, in the smallest unsigned type that holds them all · fine (T, d) float16, with refinement
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import DamagedIndex, VectorsError
+from ..kernels import _native
+from ..representations.multi_vector import TokenVectors, checked_finite
+from ..settings import TokenBuild
+from .clustering import assign
+from .residual_codec import ResidualCodec
+from .storage import REMEDY, ArrayWriter, FileFacts, map_array, write_arrays
+
+CHANGED = "the vectors changed between the first reading and the second, expected the same ones twice"
+
+
+@dataclass(frozen=True)
+class SegmentFacts:
+    """What the manifest says of a segment."""
+
+    name: str
+    documents: int
+    tokens: int
+    place_type: str
+    files: FileFacts
+
+    def as_json(self) -> dict[str, Any]:
+        """For the manifest."""
+        return asdict(self)
+
+
+def stored_dtype(bits: int) -> np.dtype[Any]:
+    """Of the `codes` array."""
+    return np.dtype({16: np.float16, 32: np.float32}.get(bits, np.uint8))
+
+
+def write_segment(
+    folder: Path,
+    name: str,
+    chunks: Iterable[TokenVectors],
+    documents: int,
+    tokens: int,
+    codec: ResidualCodec,
+    settings: TokenBuild,
+    threads: int,
+) -> SegmentFacts:
+    """Encode chunk after chunk into folder/name; memory is bounded by a chunk and four bytes a token."""
+    target = folder / name
+    target.mkdir()
+    coded = codec.bits < 16
+    shapes: dict[str, tuple[npt.DTypeLike, tuple[int, ...]]] = {
+        "centroids": (np.uint32, (tokens,)),
+        "codes": (stored_dtype(codec.bits), (tokens, codec.row_bytes if coded else codec.dimensions)),
+    }
+    if coded:
+        shapes["scales"] = (np.float16, (tokens,))
+    if settings.refinement == "float16":
+        shapes["fine"] = (np.float16, (tokens, codec.dimensions))
+    with ExitStack() as closing:
+        writers = {
+            key: closing.enter_context(ArrayWriter(target / f"{key}.npy", dtype, shape))
+            for key, (dtype, shape) in shapes.items()
+        }
+        nearest, offsets = _encode_chunks(chunks, documents, tokens, codec, settings, threads, writers)
+        files = {f"{key}.npy": writer.close() for key, writer in writers.items()}
+    small = inverted_lists(nearest, offsets, len(codec.centroids))
+    if not settings.fixed:
+        small["offsets"] = offsets
+    files.update(write_arrays(target, small))
+    return SegmentFacts(name, documents, tokens, small["list_places"].dtype.name, files)
+
+
+def _encode_chunks(
+    chunks: Iterable[TokenVectors],
+    documents: int,
+    tokens: int,
+    codec: ResidualCodec,
+    settings: TokenBuild,
+    threads: int,
+    writers: dict[str, ArrayWriter],
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+    """Feed the writers; returns the centroid of every token and the documents' offsets."""
+    all_nearest = np.empty(tokens, np.uint32)
+    offsets = np.zeros(documents + 1, np.int64)
+    seen_documents = seen_tokens = 0
+    for chunk in chunks:
+        count = len(chunk.flat)
+        if seen_tokens + count > tokens or seen_documents + len(chunk) > documents:
+            raise VectorsError(CHANGED)
+        if settings.fixed and (np.diff(chunk.offsets) != settings.fixed).any():
+            raise VectorsError(f"a document does not have {settings.fixed} vectors, as fixed={settings.fixed} promises")
+        rows = chunk.flat.astype(np.float32)
+        checked_finite(rows, "the vectors", seen_tokens)
+        rotated = codec.rotated(rows, threads)
+        nearest = assign(codec.centroids, rotated, threads)
+        all_nearest[seen_tokens : seen_tokens + count] = nearest
+        writers["centroids"].write(nearest)
+        if "scales" in writers:
+            codes, scales = codec.encode(rotated, nearest, threads)
+            writers["codes"].write(codes)
+            writers["scales"].write(scales)
+        else:
+            writers["codes"].write(chunk.flat)
+        if "fine" in writers:
+            writers["fine"].write(chunk.flat)
+        offsets[seen_documents + 1 : seen_documents + len(chunk) + 1] = seen_tokens + chunk.offsets[1:]
+        seen_documents += len(chunk)
+        seen_tokens += count
+    if (seen_documents, seen_tokens) != (documents, tokens):
+        raise VectorsError(CHANGED)
+    return all_nearest, offsets
+
+
+def inverted_lists(
+    nearest: npt.NDArray[np.uint32], offsets: npt.NDArray[np.int64], centroids: int
+) -> dict[str, npt.NDArray[Any]]:
+    """nearest (T,), offsets (D + 1,) -> tokens by centroid: starts (K + 1,), documents (T,), places (T,)."""
+    starts, documents, places = _native.inverted_lists(nearest, offsets, centroids)
+    longest = int(np.diff(offsets).max(initial=1))
+    return {"list_starts": starts, "list_documents": documents, "list_places": places.astype(place_dtype(longest))}
+
+
+def place_dtype(longest: int) -> np.dtype[np.unsignedinteger]:
+    """The smallest type that numbers the tokens of a document of `longest`."""
+    return np.min_scalar_type(longest - 1)
+
+
+def open_segment(folder: Path, facts: SegmentFacts, codec: ResidualCodec, settings: TokenBuild) -> _native.Segment:
+    """Map the arrays and check that their shapes belong together."""
+    target = folder / facts.name
+
+    def mapped(name: str, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+        return map_array(target / f"{name}.npy", facts.files, dtype, shape)
+
+    coded = codec.bits < 16
+    centroids = len(codec.centroids)
+    columns = codec.row_bytes if coded else codec.dimensions
+    codes = mapped("codes", stored_dtype(codec.bits), (facts.tokens, columns))
+    scales = mapped("scales", np.float16, (facts.tokens,)).view(np.uint16) if coded else None
+    fine = None
+    if settings.refinement == "float16":
+        fine = mapped("fine", np.float16, (facts.tokens, codec.dimensions)).view(np.uint16)
+    if settings.fixed and facts.documents * settings.fixed != facts.tokens:
+        raise DamagedIndex(f"{target} has {facts.tokens} vectors for {facts.documents} documents: {REMEDY}")
+    return _native.Segment(
+        documents=facts.documents,
+        fixed=settings.fixed,
+        offsets=None if settings.fixed else mapped("offsets", np.int64, (facts.documents + 1,)),
+        centroids=mapped("centroids", np.uint32, (facts.tokens,)),
+        codes=codes.view(np.uint8),
+        scales=scales,
+        list_starts=mapped("list_starts", np.int64, (centroids + 1,)),
+        list_documents=mapped("list_documents", np.uint32, (facts.tokens,)),
+        list_places=mapped("list_places", facts.place_type, (facts.tokens,)),
+        fine=fine,
+    )

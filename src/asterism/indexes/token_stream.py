@@ -1,0 +1,122 @@
+"""Vectors that are read twice, whatever they come as: an array, a list of chunks, or a one-shot iterator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import VectorsError
+from ..representations.multi_vector import FloatArray, TokenVectors, checked_finite, first_unusable_row
+from .clustering import sample_share, sampled
+
+CHUNK_TOKENS = 65_536
+
+
+class TokenStream:
+    """TokenVectors that can be iterated again; a one-shot iterator is spooled to a file on its first pass."""
+
+    def __init__(self, source: TokenVectors | Iterable[TokenVectors], spool_folder: Path) -> None:
+        """`spool_folder` must exist by the time an iterator is read."""
+        self._source = source
+        self._spool = spool_folder / "spool"
+        self._one_shot = not isinstance(source, TokenVectors) and iter(source) is source
+        self._spooled: list[tuple[npt.NDArray[np.int64], np.dtype[np.float32] | np.dtype[np.float16], int]] = []
+        self._dimensions: int | None = None
+        self._read = False
+
+    def __iter__(self) -> Iterator[TokenVectors]:
+        """Chunks of about CHUNK_TOKENS vectors."""
+        if self._one_shot and self._read:
+            yield from self._from_spool()
+            return
+        self._read = True
+        parts: Iterable[TokenVectors] = [self._source] if isinstance(self._source, TokenVectors) else self._source
+        for part in parts:
+            if not isinstance(part, TokenVectors):
+                raise VectorsError(f"a chunk is a {type(part).__name__}, expected TokenVectors")
+            if self._dimensions is None:
+                self._dimensions = part.dimensions
+            if part.dimensions != self._dimensions:
+                raise VectorsError(f"a chunk has {part.dimensions} dimensions, the first has {self._dimensions}")
+            for chunk in part.chunks(CHUNK_TOKENS):
+                if self._one_shot:
+                    self._to_spool(chunk)
+                yield chunk
+
+    @property
+    def known_tokens(self) -> int:
+        """Vectors in all, where that can be told without reading; otherwise 0."""
+        if isinstance(self._source, TokenVectors):
+            return len(self._source.flat)
+        if isinstance(self._source, list | tuple):
+            return sum(len(part.flat) for part in self._source if isinstance(part, TokenVectors))
+        return 0
+
+    def _to_spool(self, chunk: TokenVectors) -> None:
+        with open(self._spool, "ab") as file:
+            self._spooled.append((chunk.offsets, chunk.flat.dtype, file.tell()))
+            chunk.flat.tofile(file)
+
+    def _from_spool(self) -> Iterator[TokenVectors]:
+        for offsets, dtype, position in self._spooled:
+            shape = (int(offsets[-1]), self._dimensions or 0)
+            flat = np.fromfile(self._spool, dtype, shape[0] * shape[1], offset=position).reshape(shape)
+            yield TokenVectors(flat, offsets)
+
+    def close(self) -> None:
+        """Remove the spool."""
+        self._spool.unlink(missing_ok=True)
+
+
+class Sample:
+    """The first pass: counts, and the vectors that train the codec. Chunking does not change it.
+
+    documents, tokens, dimensions: what was seen.
+    """
+
+    def __init__(self, stream: TokenStream, seed: int) -> None:
+        """Read the stream once; positions are chosen by hash, their share falls as the stream grows."""
+        self.documents = 0
+        self.tokens = 0
+        self.dimensions = 0
+        self._seed = seed
+        self._rows: list[FloatArray] = []
+        self._positions: list[npt.NDArray[np.int64]] = []
+        thinned_at = 0
+        for chunk in stream:
+            self.dimensions = chunk.dimensions
+            positions = np.arange(self.tokens, self.tokens + len(chunk.flat))
+            self.tokens += len(chunk.flat)
+            self.documents += len(chunk)
+            share = sample_share(max(self.tokens, stream.known_tokens))
+            chosen = sampled(positions, share, seed)
+            self._rows.append(chunk.flat[chosen])
+            self._positions.append(positions[chosen])
+            if self.tokens > 2 * thinned_at:
+                self._thin(share)
+                thinned_at = self.tokens
+        if self.documents == 0:
+            raise VectorsError("zero documents were given, expected at least one")
+        if self.tokens == 0:
+            raise VectorsError(f"{self.documents} documents without a vector were given, expected at least one vector")
+        self._thin(sample_share(self.tokens))
+
+    def _thin(self, share: float) -> None:
+        """Drop what a smaller share would not have chosen."""
+        for i, positions in enumerate(self._positions):
+            kept = sampled(positions, share, self._seed)
+            self._rows[i] = self._rows[i][kept]
+            self._positions[i] = positions[kept]
+
+    def take_rows(self) -> npt.NDArray[np.float32]:
+        """(n, d) the sampled vectors, handed over: they are not kept here."""
+        rows = np.concatenate(self._rows).astype(np.float32)
+        self._rows.clear()
+        unusable = first_unusable_row(rows)
+        if unusable is not None:
+            position = int(np.concatenate(self._positions)[unusable])
+            checked_finite(rows[unusable : unusable + 1], "the vectors", position)
+        return rows

@@ -1,0 +1,107 @@
+"""The compiled kernels; see native/bindings.cpp."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+class DamagedIndex(Exception): ...
+
+class Codec:
+    def __init__(
+        self,
+        *,
+        centroid_rows: npt.NDArray[np.uint8],
+        centroid_scales: npt.NDArray[np.float32],
+        half_norms: npt.NDArray[np.float32],
+        group_rows: npt.NDArray[np.uint8],
+        group_scales: npt.NDArray[np.float32],
+        group_half_norms: npt.NDArray[np.float32],
+        group_starts: npt.NDArray[np.uint32],
+        signs: npt.NDArray[np.float32],
+        levels: npt.NDArray[np.uint8],
+        cutoffs: npt.NDArray[np.float32],
+        dimensions: int,
+        bits: int,
+        step: float,
+        zero: float,
+        scales_whole_vector: bool,
+    ) -> None: ...
+
+class Segment:
+    def __init__(
+        self,
+        *,
+        documents: int,
+        fixed: int,
+        offsets: npt.NDArray[np.int64] | None,
+        centroids: npt.NDArray[np.uint32],
+        codes: npt.NDArray[Any],
+        scales: npt.NDArray[np.uint16] | None,
+        list_starts: npt.NDArray[np.int64],
+        list_documents: npt.NDArray[np.uint32],
+        list_places: npt.NDArray[np.unsignedinteger],
+        fine: npt.NDArray[np.uint16] | None,
+    ) -> None: ...
+
+class SearchSettings:
+    def __init__(
+        self,
+        *,
+        method: str,
+        probes: int,
+        candidates: int,
+        refine: int,
+        rescore: int,
+        imputation: str,
+        retrieved: int,
+        cluster_tokens: int,
+        threads: int,
+    ) -> None: ...
+
+Found = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32], dict[str, float]]
+
+class TokenEngine:
+    def __init__(self, codec: Codec, segments: list[Segment], kernels: str) -> None: ...
+    def search(
+        self, query: npt.NDArray[np.float32], k: int, settings: SearchSettings, subset: npt.NDArray[np.uint8] | None
+    ) -> Found: ...
+    def search_many(
+        self,
+        tokens: npt.NDArray[np.float32],
+        starts: npt.NDArray[np.int64],
+        k: int,
+        settings: SearchSettings,
+        subset: npt.NDArray[np.uint8] | None,
+        threads: int,
+    ) -> Found: ...
+
+def rotate(rows: npt.NDArray[np.float32], signs: npt.NDArray[np.float32], threads: int, kernels: str) -> None: ...
+def assign(
+    codec: Codec,
+    rows: npt.NDArray[np.float32],
+    nearest: npt.NDArray[np.uint32],
+    shortlist: int,
+    threads: int,
+    kernels: str,
+) -> None: ...
+def sum_by_centroid(
+    rows: npt.NDArray[np.float32],
+    nearest: npt.NDArray[np.uint32],
+    sums: npt.NDArray[np.float64],
+    counts: npt.NDArray[np.int64],
+    threads: int,
+) -> None: ...
+def encode(
+    codec: Codec,
+    rows: npt.NDArray[np.float32],
+    nearest: npt.NDArray[np.uint32],
+    codes: npt.NDArray[np.uint8],
+    scales: npt.NDArray[np.float32],
+    threads: int,
+    kernels: str,
+) -> None: ...
+def inverted_lists(
+    nearest: npt.NDArray[np.uint32], offsets: npt.NDArray[np.int64], centroids: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32], npt.NDArray[np.uint32]]: ...
+def kernel_names() -> list[str]: ...

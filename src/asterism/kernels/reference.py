@@ -1,0 +1,163 @@
+"""Every kernel in NumPy: the truth that the compiled ones are tested against; native/kernels.hpp says what each is for.
+
+All float work is in float32, one operation after the other, so that the comparison can be for equality.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float32]
+Bytes = npt.NDArray[np.uint8]
+
+UNIT = 16
+CENTROID_ZERO = np.float32(31.5)
+
+
+def rotate(rows: Floats, signs: Floats) -> Floats:
+    """(n, d) -> (n, d): rounds of signs and a Walsh–Hadamard transform of the largest power of two that fits."""
+    x = rows.astype(np.float32)
+    d = rows.shape[1]
+    block = 1 << (d.bit_length() - 1)
+    for turn, sign in enumerate(signs):
+        x = x * sign
+        part = slice(0, block) if turn % 2 == 0 else slice(d - block, d)
+        x[:, part] = _hadamard(x[:, part])
+    return x
+
+
+def _hadamard(x: Floats) -> Floats:
+    n = x.shape[1]
+    half = 1
+    while half < n:
+        pairs = x.reshape(len(x), -1, 2, half)
+        x = np.stack([pairs[:, :, 0] + pairs[:, :, 1], pairs[:, :, 0] - pairs[:, :, 1]], axis=2).reshape(len(x), n)
+        half *= 2
+    scaled: Floats = x * (np.float32(1) / np.sqrt(np.float32(n)))
+    return scaled
+
+
+@dataclass(frozen=True)
+class SignedBytes:
+    """Query tokens as bytes: value = scale · byte. rows (q, width) int8, scale (q,), sums (q,) int32."""
+
+    rows: npt.NDArray[np.int8]
+    scale: Floats
+    sums: npt.NDArray[np.int32]
+
+
+def to_signed_bytes(rows: Floats, width: int) -> SignedBytes:
+    """(q, d) -> bytes padded to (q, width)."""
+    largest = np.abs(rows).max(axis=1).astype(np.float32)
+    largest[largest < np.float32(1e-30)] = 0
+    factor = np.divide(np.float32(127), largest, out=np.zeros_like(largest), where=largest > 0)
+    padded = np.zeros((len(rows), width), np.int8)
+    padded[:, : rows.shape[1]] = np.rint(rows * factor[:, None]).astype(np.int8)
+    return SignedBytes(padded, largest / np.float32(127), padded.sum(axis=1, dtype=np.int32))
+
+
+def _dots(levels: Bytes, query: SignedBytes) -> Floats:
+    """levels (n, width) -> (n, q) integer inner products, as float32."""
+    return (levels.astype(np.int64) @ query.rows.astype(np.int64).T).astype(np.float32)
+
+
+def centroid_scores(rows: Bytes, scales: Floats, query: SignedBytes) -> Floats:
+    """levels (n, width), scales (n,) -> (n, q)."""
+    offset = CENTROID_ZERO * query.sums.astype(np.float32)
+    return (scales[:, None] * query.scale[None, :]) * (_dots(rows, query) - offset[None, :])
+
+
+@dataclass(frozen=True)
+class CodeFormat:
+    """level_bytes (16,) level of each code; decoded residual = token scale · step · (level - zero)."""
+
+    bits: int
+    level_bytes: Bytes
+    step: float
+    zero: float
+    scales_whole_vector: bool
+
+
+def pack(codes: npt.NDArray[np.integer], bits: int) -> Bytes:
+    """codes (n, width) -> (n, width · bits / 8): 16-byte units, byte j holding dimensions j, 16 + j, 32 + j …"""
+    parts = codes.reshape(len(codes), -1, 8 // bits, UNIT).astype(np.uint8)
+    shifts = (np.arange(8 // bits) * bits).astype(np.uint8)
+    packed: Bytes = np.bitwise_or.reduce(parts << shifts[:, None], axis=2)
+    return packed.reshape(len(codes), -1)
+
+
+def unpack(packed: Bytes, bits: int) -> Bytes:
+    """(n, bytes) -> codes (n, width)."""
+    units = packed.reshape(len(packed), packed.shape[1] // UNIT, 1, UNIT)
+    shifts = (np.arange(8 // bits) * bits).astype(np.uint8)
+    return ((units >> shifts[:, None]) & np.uint8(2**bits - 1)).reshape(len(packed), packed.shape[1] * 8 // bits)
+
+
+def _lane_sum(products: Floats) -> Floats:
+    """(…, n) -> (…): eight running sums and a fixed tree, the order of eight vector lanes."""
+    missing = -products.shape[-1] % 8
+    padded = np.concatenate([products, np.zeros((*products.shape[:-1], missing), np.float32)], axis=-1)
+    lanes = np.zeros((*padded.shape[:-1], 8), np.float32)
+    for start in range(0, padded.shape[-1], 8):
+        lanes = lanes + padded[..., start : start + 8]
+    low = (lanes[..., 0] + lanes[..., 4]) + (lanes[..., 2] + lanes[..., 6])
+    high = (lanes[..., 1] + lanes[..., 5]) + (lanes[..., 3] + lanes[..., 7])
+    total: Floats = low + high
+    return total
+
+
+def encode_residuals(
+    rows: Floats, centroids: Floats, cutoffs: Floats, format: CodeFormat, width: int
+) -> tuple[Bytes, Floats]:
+    """Rotated rows (n, d) and the centroid of each (n, d) -> packed codes and token scales (n,)."""
+    d = rows.shape[1]
+    residual = np.zeros((len(rows), width), np.float32)
+    residual[:, :d] = rows - centroids
+    energy = _lane_sum(residual * residual)
+    factor = np.ones(len(rows), np.float32)
+    if not format.scales_whole_vector:
+        ratio = np.divide(np.float32(d), energy, out=np.zeros_like(energy), where=energy > 0)
+        factor = np.sqrt(ratio)
+    codes = (residual * factor[:, None])[:, :, None] > cutoffs
+    levels = codes.sum(axis=2)
+    decoded = format.level_bytes[levels].astype(np.float32) - np.float32(format.zero)
+    packed = pack(levels, format.bits)
+    if format.scales_whole_vector:
+        whole = np.zeros_like(residual)
+        whole[:, :d] = centroids + np.float32(format.step) * decoded[:, :d]
+        length = np.sqrt(_lane_sum(whole * whole))
+        return packed, np.divide(np.float32(1), length, out=np.zeros_like(length), where=length > 0)
+    projection = _lane_sum(residual * decoded) * np.float32(format.step)
+    return packed, np.divide(energy, projection, out=np.zeros_like(energy), where=projection > 0)
+
+
+def code_similarities(
+    packed: Bytes, scales: npt.NDArray[np.float16], centroid_rows: Floats, format: CodeFormat, query: SignedBytes
+) -> Floats:
+    """Codes (n, bytes), scales (n,), the tokens' rows of the centroid table (n, q) -> similarities (n, q)."""
+    scale = scales.astype(np.float32)[:, None]
+    levels = format.level_bytes[unpack(packed, format.bits)]
+    offset = np.float32(format.zero) * query.sums.astype(np.float32)
+    centred = _dots(levels, query) - offset[None, :]
+    residual = ((scale * np.float32(format.step)) * query.scale[None, :]) * centred
+    similarities: Floats = residual + (scale * centroid_rows if format.scales_whole_vector else centroid_rows)
+    return similarities
+
+
+def float_similarities(tokens: npt.NDArray[np.floating], query: Floats) -> Floats:
+    """tokens (n, d) float16 or float32, query (q, d) -> (n, q)."""
+    return _lane_sum(tokens.astype(np.float32)[:, None, :] * query[None, :, :])
+
+
+def to_bytes(scores: Floats, low: Floats, factor: np.float32) -> Bytes:
+    """scores (n, q) -> bytes: zero at `low` (q,), 255 at the top."""
+    clipped: Floats = np.clip((scores - low[None, :]) * factor, np.float32(0), np.float32(255))
+    return np.rint(clipped).astype(np.uint8)
+
+
+def interaction(table: Bytes, ids: npt.NDArray[np.integer]) -> int:
+    """Byte table (K, q), ids (n,) -> the sum over query tokens of the maximum over ids."""
+    return int(table[ids].max(axis=0, initial=0).sum(dtype=np.int64))

@@ -1,0 +1,200 @@
+"""The whole search in NumPy, stage by stage, slow and plain: what the engine must return (native/token_engine.hpp)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from . import reference as kernels
+from .reference import Bytes, CodeFormat, Floats
+
+Ids = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class StoredTokens:
+    """Everything an index holds, all segments one after the other.
+
+    centroid_rows (K + 1, width), centroid_scales (K + 1,) · signs (rounds, d) · offsets (D + 1,) ·
+    centroids (T,) · stored (T, bytes) codes with scales (T,), or (T, d) floats · fine (T, d) or None
+    """
+
+    format: CodeFormat
+    centroid_rows: Bytes
+    centroid_scales: Floats
+    signs: Floats
+    offsets: Ids
+    centroids: npt.NDArray[np.uint32]
+    stored: npt.NDArray[np.generic]
+    scales: npt.NDArray[np.float16] | None
+    fine: npt.NDArray[np.float16] | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Search settings with nothing left open; names as in TokenSearch."""
+
+    method: str
+    probes: int
+    candidates: int
+    refine: int
+    rescore: int
+    imputation: str
+    retrieved: int
+    cluster_tokens: int
+
+
+class ReferenceSearch:
+    """One query under way."""
+
+    def __init__(self, index: StoredTokens, query: Floats, plan: Plan, eligible: npt.NDArray[np.bool_]) -> None:
+        """`eligible` (D,): the subset."""
+        self.index, self.query, self.plan = index, query, plan
+        self.documents = np.flatnonzero(eligible)
+        self.bytes = kernels.to_signed_bytes(kernels.rotate(query, index.signs), index.centroid_rows.shape[1])
+        self.table = kernels.centroid_scores(index.centroid_rows, index.centroid_scales, self.bytes)
+
+    @property
+    def centroids(self) -> int:
+        """K."""
+        return len(self.table) - 1
+
+    def search(self, k: int) -> tuple[Ids, Floats]:
+        """The k best documents; a method that finds fewer looks further, up to everywhere."""
+        wanted = min(k, len(self.documents))
+        probes = self.plan.probes
+        while True:
+            documents, scores = self._scored(probes, k)
+            if len(documents) >= wanted or probes >= self.centroids or self.plan.method == "exact":
+                break
+            probes = min(4 * probes, self.centroids)
+        missing = np.setdiff1d(self.documents, documents)[: wanted - len(documents)]
+        return np.concatenate([documents, missing]), np.append(scores, np.full(len(missing), -np.inf, np.float32))
+
+    def _scored(self, probes: int, k: int) -> tuple[Ids, Floats]:
+        if self.plan.method == "xtr":
+            return _best(*self.retrieve_tokens(probes), k)
+        if self.plan.method == "exact":
+            return _best(self.documents, self.maxsim(self.documents, fine=self.index.fine is not None), k)
+        documents = self.gather(probes) if len(self.documents) > self.plan.refine else self.documents
+        if self.index.fine is None:
+            return _best(documents, self.maxsim(documents, fine=False), k)
+        last, _ = _best(documents, self.maxsim(documents, fine=False), max(k, self.plan.rescore))
+        return _best(last, self.maxsim(last, fine=True), k)
+
+    def tokens_of(self, document: int | np.signedinteger) -> slice:
+        """The document's tokens."""
+        return slice(int(self.index.offsets[document]), int(self.index.offsets[document + 1]))
+
+    def probed(self, query_token: int, count: int) -> Ids:
+        """(count,) the best centroids of a query token, best first, ties by number."""
+        return np.argsort(-self.table[:-1, query_token], kind="stable")[:count]
+
+    def gather(self, probes: int) -> Ids:
+        """Documents for MaxSim: from the probed lists, by centroid interaction."""
+        low = self.table[-1]
+        top = np.float32(max(0, (self.table[:-1].max(axis=0) - low).max()))
+        factor = np.float32(255) / top if top > np.float32(1e-30) else np.float32(0)
+        table = kernels.to_bytes(self.table[:-1], low, factor)
+        documents = self.documents
+        if len(documents) > self.plan.candidates:
+            documents = self._from_lists(table, probes)
+        if len(documents) <= self.plan.refine:
+            return documents
+        totals = [kernels.interaction(table, self.index.centroids[self.tokens_of(d)]) for d in documents]
+        return _best(documents, np.array(totals), self.plan.refine)[0]
+
+    def _from_lists(self, table: Bytes, probes: int) -> Ids:
+        totals = np.zeros(len(self.index.offsets) - 1, np.int64)
+        touched = np.zeros(len(totals), bool)
+        for j in range(len(self.query)):
+            lists = self.probed(j, probes)
+            gain = np.zeros(self.centroids, np.int64)
+            gain[lists] = table[lists, j].astype(np.int64) - int(table[lists[-1], j])
+            is_probed = np.zeros(self.centroids, bool)
+            is_probed[lists] = True
+            for document in self.documents:
+                ids = self.index.centroids[self.tokens_of(document)]
+                hit = ids[is_probed[ids]]
+                if len(hit):
+                    touched[document] = True
+                    totals[document] += gain[hit].max()
+        found = np.flatnonzero(touched)
+        return _best(found, totals[found], self.plan.candidates)[0]
+
+    def similarities(self, tokens: slice, fine: bool) -> Floats:
+        """(n, q) of a run of tokens."""
+        index = self.index
+        if fine and index.fine is not None:
+            return kernels.float_similarities(index.fine[tokens], self.query)
+        if index.scales is None:
+            return kernels.float_similarities(index.stored[tokens], self.query)  # type: ignore[arg-type]
+        rows = self.table[index.centroids[tokens]]
+        codes: Bytes = index.stored[tokens].astype(np.uint8)
+        return kernels.code_similarities(codes, index.scales[tokens], rows, index.format, self.bytes)
+
+    def maxsim(self, documents: Ids, fine: bool) -> Floats:
+        """(n,) Σ over query tokens of the maximum over the document's tokens."""
+        scores = np.empty(len(documents), np.float32)
+        for i, document in enumerate(documents):
+            best = self.similarities(self.tokens_of(document), fine).max(axis=0, initial=-np.inf)
+            scores[i] = _sum_in_order(best)
+        return scores
+
+    def retrieve_tokens(self, probes: int) -> tuple[Ids, Floats]:
+        """XTR: the best retrieved similarity of each query token in each document, the rest imputed."""
+        plan = self.plan
+        total_tokens = np.bincount(self.index.centroids, minlength=self.centroids)
+        best = np.full((len(self.query), len(self.index.offsets) - 1), -np.inf, np.float32)
+        imputed = np.zeros(len(self.query), np.float32)
+        for j in range(len(self.query)):
+            is_probed = np.zeros(self.centroids, bool)
+            is_probed[self.probed(j, probes)] = True
+            kept = [np.empty(0, np.float32)]
+            for document in self.documents:
+                tokens = self.tokens_of(document)
+                found = self.similarities(tokens, False)[is_probed[self.index.centroids[tokens]], j]
+                kept.append(found)
+                best[j, document] = found.max(initial=-np.inf)
+            similarities = np.sort(np.concatenate(kept))[::-1]
+            if plan.imputation == "kth" and len(similarities):
+                imputed[j] = similarities[min(plan.retrieved, len(similarities)) - 1]
+                best[j] = np.where(best[j] > -np.inf, np.maximum(best[j], imputed[j]), -np.inf)
+            if plan.imputation == "cluster":
+                order = self.probed(j, self.centroids)
+                reached = int(np.searchsorted(np.cumsum(total_tokens[order]), plan.cluster_tokens))
+                imputed[j] = self.table[order[min(reached, len(order) - 1)], j]
+        prefix = np.zeros(len(self.query) + 1, np.float32)
+        for j, value in enumerate(imputed):
+            prefix[j + 1] = prefix[j] + value
+        found_documents = np.flatnonzero((best > -np.inf).any(axis=0))
+        scores = np.array([self._imputed_sum(best[:, d], prefix) for d in found_documents], np.float32)
+        return found_documents, scores
+
+    def _imputed_sum(self, best: Floats, prefix: Floats) -> np.float32:
+        total, following = np.float32(0), 0
+        for j in np.flatnonzero(best > -np.inf):
+            if following < j:
+                total += prefix[j] - prefix[following]
+            total += best[j]
+            following = int(j) + 1
+        if following < len(best):
+            total += prefix[len(best)] - prefix[following]
+        if self.plan.imputation == "none":
+            total = total / np.float32((best > -np.inf).sum()) * np.float32(len(best))
+        return np.float32(total)
+
+
+def _sum_in_order(values: Floats) -> np.float32:
+    total = np.float32(0)
+    for value in values:
+        total = total + value
+    return total
+
+
+def _best(documents: Ids, scores: npt.NDArray[np.generic], count: int) -> tuple[Ids, Floats]:
+    """The `count` best, best first, ties by document."""
+    order = np.lexsort((documents, -scores.astype(np.float64)))[:count]
+    return documents[order], scores[order].astype(np.float32)

@@ -1,0 +1,103 @@
+"""Several vectors a document: one flat matrix and offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import VectorsError
+
+FloatArray = npt.NDArray[np.float32] | npt.NDArray[np.float16]
+
+LARGEST = 1e15  # squares and their sums must stay within float32
+
+
+class TokenVectors:
+    """flat (tokens, d) float16 or float32, offsets (documents + 1,) int64: document i is flat[offsets[i]:offsets[i+1]].
+
+    Documents without a vector are allowed. `flat` may be memory-mapped; it is neither copied nor changed.
+    """
+
+    __slots__ = ("flat", "offsets")
+
+    def __init__(self, flat: npt.ArrayLike, offsets: npt.ArrayLike) -> None:
+        """Check shapes and types now; contents (NaN, infinity) when they are read, chunk by chunk."""
+        self.flat: FloatArray = checked_matrix(flat, "flat")
+        given = np.asarray(offsets)
+        if given.ndim != 1 or given.size == 0 or not np.issubdtype(given.dtype, np.integer):
+            raise VectorsError(
+                f"offsets has shape {given.shape} and type {given.dtype}, expected (documents + 1,) of integers"
+            )
+        self.offsets: npt.NDArray[np.int64] = given.astype(np.int64)
+        if self.offsets[0] != 0 or self.offsets[-1] != len(self.flat):
+            raise VectorsError(
+                f"offsets go from {self.offsets[0]} to {self.offsets[-1]}, expected from 0 to the number of vectors, "
+                f"{len(self.flat)}"
+            )
+        falling = np.flatnonzero(np.diff(self.offsets) < 0)
+        if falling.size:
+            raise VectorsError(f"offsets fall after position {falling[0]}, expected each at least the one before")
+
+    @classmethod
+    def from_documents(cls, documents: list[npt.NDArray[Any]]) -> TokenVectors:
+        """One matrix (tokens, d) a document."""
+        if not documents:
+            raise VectorsError("no documents were given, expected at least one matrix (tokens, d)")
+        matrices = [checked_matrix(document, f"document {i}") for i, document in enumerate(documents)]
+        for i, matrix in enumerate(matrices):
+            if matrix.shape[1] != matrices[0].shape[1]:
+                raise VectorsError(
+                    f"document {i} has {matrix.shape[1]} dimensions, expected {matrices[0].shape[1]} as in document 0"
+                )
+        return cls(np.concatenate(matrices), np.cumsum([0] + [len(matrix) for matrix in matrices]))
+
+    @property
+    def dimensions(self) -> int:
+        """Columns of `flat`."""
+        return int(self.flat.shape[1])
+
+    def __len__(self) -> int:
+        """Documents."""
+        return len(self.offsets) - 1
+
+    def __getitem__(self, document: int) -> FloatArray:
+        """(tokens, d) of one document."""
+        if not 0 <= document < len(self):
+            raise IndexError(f"document {document} of {len(self)}")
+        return self.flat[self.offsets[document] : self.offsets[document + 1]]
+
+    def chunks(self, tokens: int) -> Iterator[TokenVectors]:
+        """The same documents in order, in parts of about `tokens` vectors (a document is never cut)."""
+        start = 0
+        while start < len(self):
+            stop = int(np.searchsorted(self.offsets, self.offsets[start] + tokens, side="right")) - 1
+            stop = max(stop, start + 1)
+            begin, end = self.offsets[start], self.offsets[stop]
+            yield TokenVectors(self.flat[begin:end], self.offsets[start : stop + 1] - begin)
+            start = stop
+
+
+def checked_matrix(values: npt.ArrayLike, name: str) -> FloatArray:
+    """`values` as a C-contiguous (n, d) float16 or float32 matrix with d ≥ 1, without a copy where possible."""
+    matrix = np.asarray(values)
+    if matrix.dtype not in (np.float16, np.float32):
+        raise VectorsError(f"{name} has type {matrix.dtype}, expected float32 or float16: convert it with .astype")
+    if matrix.ndim != 2 or matrix.shape[1] == 0:
+        raise VectorsError(f"{name} has shape {matrix.shape}, expected (vectors, dimensions)")
+    return np.ascontiguousarray(matrix)
+
+
+def first_unusable_row(matrix: npt.NDArray[np.float32]) -> int | None:
+    """The first row of (n, d) with NaN, infinity or a number beyond ±1e15, or None."""
+    usable = (matrix.max(axis=1, initial=0) <= LARGEST) & (matrix.min(axis=1, initial=0) >= -LARGEST)  # NaN fails both
+    return None if usable.all() else int(np.argmin(usable))
+
+
+def checked_finite(matrix: npt.NDArray[np.float32], name: str, first_row: int = 0) -> None:
+    """Refuse what cannot be computed with, naming the row."""
+    row = first_unusable_row(matrix)
+    if row is not None:
+        raise VectorsError(f"{name}: row {first_row + row} has NaN, infinity or a number beyond ±1e15, expected none")

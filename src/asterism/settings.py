@@ -1,0 +1,122 @@
+"""Settings: frozen values. Build settings are stored with an index, search settings are an argument."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, TypeVar, get_args
+
+from .errors import SettingError
+
+Method = Literal["colbert", "xtr", "exact"]
+Imputation = Literal["kth", "cluster", "zero", "none"]
+Bits = Literal[1, 2, 4, 16, 32]
+Levels = Literal["gaussian", "quantile"]
+Refinement = Literal["none", "float16"]
+
+Self = TypeVar("Self", bound="Settings")
+
+
+class Settings:
+    """A frozen dataclass whose unknown keywords are errors of ours that name the nearest known one."""
+
+    def __new__(cls: type[Self], *args: object, **keywords: object) -> Self:
+        """Refuse unknown names before the dataclass sees them."""
+        known = [field.name for field in fields(cls)]  # type: ignore[arg-type]  # subclasses are dataclasses
+        for name in keywords:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+                raise SettingError(f"{cls.__name__} has no setting {name!r}: {hint}")
+        return super().__new__(cls)
+
+    @classmethod
+    def of(cls: type[Self], keywords: Mapping[str, Any]) -> Self:
+        """The settings with these values, the rest at their defaults."""
+        return cls(**keywords)
+
+
+def _one_of(name: str, value: object, choices: tuple[object, ...]) -> None:
+    if value not in choices or isinstance(value, bool):
+        raise SettingError(f"{name} is {value!r}, expected one of {', '.join(repr(c) for c in choices)}")
+
+
+def whole_number(name: str, value: object, least: int) -> int:
+    """`value` as an int of at least `least`; NumPy's integers count, booleans do not."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise SettingError(f"{name} is {value!r}, expected a whole number of at least {least}")
+    number = int(value.__index__())
+    if number < least:
+        raise SettingError(f"{name} is {number}, expected at least {least}")
+    return number
+
+
+@dataclass(frozen=True)
+class TokenBuild(Settings):
+    """How token vectors are stored.
+
+    bits         bits a dimension: 1, 2 or 4 (codes of the residual to a centroid), 16 or 32 (the floats themselves)
+    fixed        vectors of every document, where all have the same number (0: any number)
+    seed         of every random choice; the same vectors and seed give the same bytes
+    levels       "gaussian": random rotation, Lloyd–Max levels, an unbiased scale a vector (RaBitQ);
+                 "quantile": ColBERTv2's pooled quantiles and unit length after decoding
+    refinement   "float16" keeps a second, finer copy that is read for the last few documents only
+    centroids    number of centroids (0: 2^⌊log2(16·√vectors)⌋, bounded by the sample)
+    threads      used while building (0: all cores); they never change the result
+    """
+
+    bits: Bits = 4
+    fixed: int = 0
+    seed: int = 7
+    levels: Levels = "gaussian"
+    refinement: Refinement = "none"
+    centroids: int = 0
+    threads: int = 0
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        _one_of("bits", self.bits, get_args(Bits))
+        _one_of("levels", self.levels, get_args(Levels))
+        _one_of("refinement", self.refinement, get_args(Refinement))
+        for name in ("fixed", "seed", "centroids", "threads"):
+            whole_number(name, getattr(self, name), 0)
+        if self.refinement != "none" and self.bits >= 16:
+            raise SettingError(f"refinement={self.refinement!r} needs bits 1, 2 or 4, not {self.bits}")
+
+
+@dataclass(frozen=True)
+class TokenSearch(Settings):
+    """How token vectors are searched. Zero means: chosen from k and the index.
+
+    method       "colbert": probe, centroid interaction, MaxSim over all tokens of the survivors;
+                 "xtr": the retrieved tokens alone, the missing imputed; "exact": MaxSim with every document
+    probes       centroids probed for each query token
+    candidates   documents that meet centroid interaction (colbert)
+    refine       documents that meet MaxSim (colbert)
+    rescore      documents that meet the finer copy, in an index built with one (colbert)
+    imputation   what a query token that found nothing in a document counts (xtr): "kth" the k'-th retrieved
+                 similarity, "cluster" the centroid at which t' tokens are reached (WARP), "zero", or "none":
+                 the mean over the query tokens that found something
+    retrieved    XTR's k': tokens kept for each query token (imputation "kth")
+    cluster_tokens   WARP's t' (imputation "cluster")
+    threads      that work on one query together; they never change the result
+    """
+
+    method: Method = "colbert"
+    probes: int = 0
+    candidates: int = 0
+    refine: int = 0
+    rescore: int = 0
+    imputation: Imputation = "kth"
+    retrieved: int = 0
+    cluster_tokens: int = 0
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        _one_of("method", self.method, get_args(Method))
+        _one_of("imputation", self.imputation, get_args(Imputation))
+        for name in ("probes", "candidates", "refine", "rescore", "retrieved", "cluster_tokens"):
+            whole_number(name, getattr(self, name), 0)
+        whole_number("threads", self.threads, 1)

@@ -1,0 +1,41 @@
+"""Shared by all tests: small corpora of token vectors, made from a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from asterism import TokenIndex, TokenVectors
+
+Maker = Callable[..., TokenVectors]
+
+
+def make_vectors(documents: int = 60, d: int = 16, longest: int = 12, seed: int = 0, shortest: int = 0) -> TokenVectors:
+    """Unit vectors around a few topics, so that clustering has something to find; some documents may be empty."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(shortest, longest + 1, documents)
+    topics = rng.normal(size=(10, d))
+    flat = topics[rng.integers(10, size=lengths.sum())] + 0.7 * rng.normal(size=(lengths.sum(), d))
+    flat /= np.linalg.norm(flat, axis=1, keepdims=True) + 1e-9
+    return TokenVectors(flat.astype(np.float32), np.concatenate([[0], np.cumsum(lengths)]))
+
+
+def make_query(d: int = 16, tokens: int = 5, seed: int = 1) -> np.ndarray:
+    query = np.random.default_rng(seed).normal(size=(tokens, d))
+    return (query / (np.linalg.norm(query, axis=1, keepdims=True) + 1e-9)).astype(np.float32)
+
+
+def brute_force(vectors: TokenVectors, query: np.ndarray) -> np.ndarray:
+    """(documents,) MaxSim in float64; -inf for a document without vectors."""
+    flat = vectors.flat.astype(np.float64)
+    similarities = flat @ query.astype(np.float64).T
+    spans = zip(vectors.offsets[:-1], vectors.offsets[1:], strict=True)
+    return np.array([similarities[a:b].max(axis=0).sum() if b > a else -np.inf for a, b in spans])
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> TokenIndex:
+    return TokenIndex.build(tmp_path / "x.tokens", make_vectors())

@@ -1,0 +1,156 @@
+"""Truncated, flipped, newer, foreign and half-written: told apart, never a crash."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from asterism import TokenIndex, TokenSearch
+from asterism.errors import DamagedIndex, IndexBusy, IndexFolderError, NewerFormat, NotAnIndex
+from asterism.indexes.storage import MANIFEST, writing
+from tests.conftest import make_query, make_vectors
+
+METHODS = ["exact", "colbert", "xtr"]
+
+
+def files_of(index: TokenIndex) -> list[Path]:
+    return sorted(path for path in index.path.rglob("*") if path.is_file() and path.name != "writer.lock")
+
+
+def test_check_passes(index: TokenIndex) -> None:
+    index.check()
+    index.add(make_vectors(9, 16)).check()
+
+
+def test_truncated_files_do_not_open(index: TokenIndex, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    for file in files_of(index):
+        copy = tmp_path / "copy"
+        shutil.copytree(index.path, copy)
+        damaged = copy / file.relative_to(index.path)
+        size = damaged.stat().st_size
+        with open(damaged, "r+b") as handle:
+            handle.truncate(int(rng.integers(size)))
+        with pytest.raises(IndexFolderError):
+            TokenIndex.open(copy)
+        shutil.rmtree(copy)
+
+
+def test_missing_files_do_not_open(index: TokenIndex, tmp_path: Path) -> None:
+    for file in files_of(index):
+        copy = tmp_path / "copy"
+        shutil.copytree(index.path, copy)
+        (copy / file.relative_to(index.path)).unlink()
+        with pytest.raises((DamagedIndex, NotAnIndex)):
+            TokenIndex.open(copy)
+        shutil.rmtree(copy)
+
+
+def test_flipped_bytes_are_reported_and_never_crash(index: TokenIndex) -> None:
+    """400 flips over all files: opening or check() reports each, and a search raises ours or returns documents."""
+    rng = np.random.default_rng(1)
+    files = files_of(index)
+    query = make_query(16)
+    reported = 0
+    for _ in range(400):
+        file = files[rng.integers(len(files))]
+        content = bytearray(file.read_bytes())
+        position = int(rng.integers(len(content)))
+        original = content[position]
+        content[position] ^= int(rng.integers(1, 256))
+        file.write_bytes(content)
+        try:
+            opened = TokenIndex.open(index.path)
+            for method in METHODS:
+                try:
+                    ids, _ = opened.search(query, 10, TokenSearch(method=method, candidates=20, refine=10))
+                    assert ((ids >= 0) & (ids < len(index))).all()
+                except DamagedIndex:
+                    pass
+            opened.check()
+        except IndexFolderError:
+            reported += 1
+        content[position] = original
+        file.write_bytes(content)
+    assert reported == 400
+    TokenIndex.open(index.path).check()
+
+
+def rewrite_manifest(folder: Path, **changes: object) -> None:
+    outer = json.loads((folder / MANIFEST).read_text())
+    body = json.dumps({**json.loads(outer["content"]), **changes})
+    (folder / MANIFEST).write_text(json.dumps({"crc32": zlib.crc32(body.encode()), "content": body}))
+
+
+def test_newer_and_foreign_are_told_apart(index: TokenIndex) -> None:
+    rewrite_manifest(index.path, version=99)
+    with pytest.raises(NewerFormat, match="99"):
+        TokenIndex.open(index.path)
+    rewrite_manifest(index.path, version=1, kind="something else")
+    with pytest.raises(NotAnIndex, match="something else"):
+        TokenIndex.open(index.path)
+    (index.path / MANIFEST).write_text("{}")
+    with pytest.raises(DamagedIndex):
+        TokenIndex.open(index.path)
+
+
+def test_second_writer_is_refused(index: TokenIndex) -> None:
+    with writing(index.path), pytest.raises(IndexBusy):
+        index.add(make_vectors(3, 16))
+    assert len(index.add(make_vectors(3, 16))) == 63
+
+
+def test_leftovers_of_a_killed_add_are_swept(index: TokenIndex) -> None:
+    leftover = index.path / "segment-000002"
+    leftover.mkdir()
+    (leftover / "codes.npy").write_bytes(b"half")
+    assert len(TokenIndex.open(index.path)) == 60
+    assert len(index.add(make_vectors(3, 16))) == 63
+
+
+BUILD = """
+import sys
+sys.path.insert(0, sys.argv[2])
+from asterism import TokenIndex
+from tests.conftest import make_vectors
+vectors = make_vectors(3000, 64, longest=40)
+print("ready", flush=True)
+index = TokenIndex.build(sys.argv[1], vectors, threads=1)
+print("built", flush=True)
+for seed in range(20):
+    index = index.add(make_vectors(500, 64, longest=40, seed=seed))
+"""
+
+
+@pytest.mark.parametrize("delay", np.linspace(0.0, 1.2, 12))
+def test_a_killed_writer_leaves_the_old_state(delay: float, tmp_path: Path) -> None:
+    root = str(Path(__file__).parents[2])
+    target = tmp_path / "x.tokens"
+    process = subprocess.Popen([sys.executable, "-c", BUILD, str(target), root], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(float(delay))
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    if target.exists():
+        index = TokenIndex.open(target)
+        index.check()
+        assert len(index) >= 3000
+        assert (len(index) - 3000) % 500 == 0
+        assert len(index.add(make_vectors(3, 64))) == len(index) + 3
+    else:
+        with pytest.raises(NotAnIndex):
+            TokenIndex.open(target)
+        assert len(TokenIndex.build(target, make_vectors(10, 64))) == 10
+        assert [path.name for path in tmp_path.iterdir()] == ["x.tokens"]

@@ -1,0 +1,98 @@
+"""What the build stores, against NumPy: rotation, packing, codes, scales; awkward dimensions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from asterism.indexes.clustering import train
+from asterism.indexes.residual_codec import (
+    gaussian_codec,
+    lloyd_max,
+    padded_width,
+    quantile_codec,
+    rotated,
+    rotation_signs,
+)
+from asterism.kernels import _native, reference
+from tests.conftest import make_vectors
+
+KERNELS = _native.kernel_names()
+DIMENSIONS = [1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 96, 127, 128, 129, 130, 384]
+
+
+@pytest.fixture(params=KERNELS)
+def kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("ASTERISM_KERNELS", request.param)
+    return request.param
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_rotation(d: int, kernels: str) -> None:
+    rng = np.random.default_rng(d)
+    rows = rng.normal(size=(5, d)).astype(np.float32)
+    signs = rotation_signs(d, rng)
+    turned = rotated(rows, signs, threads=2)
+    np.testing.assert_array_equal(turned, reference.rotate(rows, signs))
+    np.testing.assert_allclose(turned @ turned.T, rows @ rows.T, atol=1e-3 * d)  # an isometry
+
+
+@pytest.mark.parametrize("bits", [1, 2, 4])
+@pytest.mark.parametrize("levels", ["gaussian", "quantile"])
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_codes(d: int, levels: str, bits: int, kernels: str) -> None:
+    rng = np.random.default_rng(d)
+    rows = make_vectors(20, d, longest=12, seed=d).flat.astype(np.float32)
+    width = padded_width(d, bits)
+    centroids = train(rows, 6, width, rng, threads=2)
+    signs = np.zeros((0, d), np.float32)
+    codec = gaussian_codec(centroids, signs, bits) if levels == "gaussian" else quantile_codec(centroids, rows, bits, 1)
+    nearest = rng.integers(len(centroids), size=len(rows)).astype(np.uint32)
+    codes, scales = codec.encode(rows, nearest, threads=2)
+    form = reference.CodeFormat(bits, codec.level_bytes, codec.step, codec.zero, codec.scales_whole_vector)
+    own = centroids.decoded()[nearest]
+    expected_codes, expected_scales = reference.encode_residuals(rows, own, codec.cutoffs, form, width)
+    np.testing.assert_array_equal(codes, expected_codes)
+    np.testing.assert_array_equal(scales, expected_scales)
+
+
+@pytest.mark.parametrize("bits", [1, 2, 4])
+def test_pack_unpack(bits: int) -> None:
+    codes = np.random.default_rng(0).integers(2**bits, size=(7, 128 * 3))
+    packed = reference.pack(codes, bits)
+    assert packed.shape == (7, 48 * bits)
+    np.testing.assert_array_equal(reference.unpack(packed, bits), codes)
+
+
+def test_lloyd_max_is_the_published_quantiser() -> None:
+    """Max 1960, table I: levels and mean squared error for 2, 4 and 16 levels."""
+    assert lloyd_max(1)[0][-1] == pytest.approx(0.7979, abs=1e-4)
+    np.testing.assert_allclose(lloyd_max(2)[0][2:], [0.4528, 1.510], atol=1e-3)
+    np.testing.assert_allclose(lloyd_max(4)[0][[8, 15]], [0.1284, 2.733], atol=1e-3)
+
+
+def test_decoded_residual_projects_without_bias(kernels: str) -> None:
+    """RaBitQ: <decoded, residual> = |residual|² for every vector."""
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(200, 64)).astype(np.float32)
+    centroids = train(rows, 4, 64, rng, threads=1)
+    codec = gaussian_codec(centroids, np.zeros((0, 64), np.float32), 4)
+    nearest = np.zeros(len(rows), np.uint32)
+    codes, scales = codec.encode(rows, nearest, threads=1)
+    residual = rows - centroids.decoded()[nearest]
+    levels = codec.level_bytes[reference.unpack(codes, 4)].astype(np.float32) - 31.5
+    decoded = scales[:, None] * codec.step * levels
+    np.testing.assert_allclose((decoded * residual).sum(1), (residual**2).sum(1), rtol=1e-4)
+
+
+def test_quantile_levels_are_colbertv2s() -> None:
+    rng = np.random.default_rng(5)
+    rows = rng.normal(size=(400, 32)).astype(np.float32)
+    centroids = train(rows, 4, padded_width(32, 2), rng, threads=1)
+    codec = quantile_codec(centroids, rows, 2, 1)
+    from asterism.indexes.clustering import assign
+
+    residuals = rows - centroids.decoded()[assign(centroids, rows, 1)]
+    np.testing.assert_allclose(codec.cutoffs, np.quantile(residuals, [0.25, 0.5, 0.75]), atol=1e-6)
+    weights = codec.step * (codec.level_bytes[:4].astype(float) - codec.zero)
+    np.testing.assert_allclose(weights, np.quantile(residuals, [0.125, 0.375, 0.625, 0.875]), atol=codec.step)
