@@ -228,18 +228,23 @@ void bind_engine(nb::module_& m) {
 
 void bind_build(nb::module_& m) {
     m.def(
-        "rotate",
-        [](Out<float, 2> rows, In<float, 2> signs, std::size_t threads, const std::string& kernels) {
+        "rotated",
+        [](nb::ndarray<nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu, nb::ro> rows, In<float, 2> signs, Out<float, 2> out,
+           std::size_t threads, const std::string& kernels) {
             nb::gil_scoped_release release;
             const Kernels& chosen = kernels_named(kernels);
+            const std::size_t d = rows.shape(1);
             Team team(threads);
             team.run([&](std::size_t rank) {
                 const Range mine = part_of(rows.shape(0), rank, team.size());
-                chosen.rotate(rows.data() + mine.begin * rows.shape(1), mine.end - mine.begin, rows.shape(1), signs.data(),
-                              signs.shape(0));
+                const std::size_t n = mine.end - mine.begin;
+                float* own = out.data() + mine.begin * d;
+                if (rows.itemsize() == 2) chosen.widen(static_cast<const std::uint16_t*>(rows.data()) + mine.begin * d, n * d, own);
+                else std::copy_n(static_cast<const float*>(rows.data()) + mine.begin * d, n * d, own);
+                chosen.rotate(own, n, d, signs.data(), signs.shape(0));
             });
         },
-        "rows"_a, "signs"_a, "threads"_a, "kernels"_a, "rows (n, d), in place; signs (rounds, d)");
+        "rows"_a, "signs"_a, "out"_a, "threads"_a, "kernels"_a, "rows (n, d) float16 (as uint16) or float32 -> out (n, d)");
     m.def(
         "assign",
         [](const PyCodec& codec, In<float, 2> rows, Out<std::uint32_t, 1> nearest, std::size_t shortlist, std::size_t threads,

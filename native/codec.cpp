@@ -1,84 +1,129 @@
 #include "codec.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
+#include <utility>
 
 namespace asterism {
 namespace {
 
-// A vector as signed bytes, and the distances of levels to it.
-class Neighbours {
-public:
-    Neighbours(const Kernels& kernels, std::size_t width) : kernels_(kernels), bytes_(width) {}
+constexpr std::size_t kBatch = 1024;  // vectors whose shortlists are worked off together
 
-    void look_from(const float* row, std::size_t d) {
-        std::int32_t sum = 0;
-        kernels_.to_signed_bytes(row, d, bytes_.size(), bytes_.data(), &scale_, &sum);
-        offset_ = kCentroidZero * static_cast<float>(sum);
+// Vectors as signed bytes, any eight of which can be compared with centroids.
+class SignedBatch {
+public:
+    SignedBatch(const Kernels& kernels, std::size_t width)
+        : kernels_(kernels), width_(width), bytes_(kBatch * width), scales_(kBatch), offsets_(kBatch), eight_(kQueryGroup * width) {}
+
+    void load(const float* rows, std::size_t n, std::size_t d) {
+        for (std::size_t i = 0; i < n; ++i) {
+            std::int32_t sum = 0;
+            kernels_.to_signed_bytes(rows + i * d, d, width_, bytes_.data() + i * width_, &scales_[i], &sum);
+            offsets_[i] = kCentroidZero * static_cast<float>(sum);
+        }
     }
 
-    // closeness (n,): x.c - |c|^2 / 2, largest at the nearest.
-    const float* closeness(const std::uint8_t* rows, const float* scales, const float* half_norms, std::size_t n) {
-        dots_.resize(n);
-        closeness_.resize(n);
-        kernels_.dot_rows(rows, n, bytes_.data(), bytes_.size(), dots_.data());
-        for (std::size_t j = 0; j < n; ++j) {
-            closeness_[j] = (scales[j] * scale_) * (static_cast<float>(dots_[j]) - offset_) - half_norms[j];
+    // The vectors `members` (at most eight; the last is repeated).
+    QueryLevels gathered(const std::uint32_t* members, std::size_t count) {
+        for (std::size_t j = 0; j < kQueryGroup; ++j) {
+            const std::size_t i = members[std::min(j, count - 1)];
+            std::memcpy(eight_.data() + j * width_, bytes_.data() + i * width_, width_);
+            eight_scales_[j] = scales_[i];
+            eight_offsets_[j] = offsets_[i];
         }
-        return closeness_.data();
+        return {kQueryGroup, kQueryGroup, width_, eight_.data(), eight_scales_, eight_offsets_, eight_offsets_};
     }
 
 private:
     const Kernels& kernels_;
+    std::size_t width_;
     std::vector<std::int8_t> bytes_;
-    std::vector<std::int32_t> dots_;
-    std::vector<float> closeness_;
-    float scale_ = 0.0f;
-    float offset_ = 0.0f;
+    std::vector<float> scales_, offsets_;
+    std::vector<std::int8_t> eight_;
+    float eight_scales_[kQueryGroup] = {};
+    float eight_offsets_[kQueryGroup] = {};
 };
 
-// Positions of the `count` largest of values (n,), ties by position.
-void largest(const float* values, std::size_t n, std::size_t count, std::vector<std::uint32_t>& positions) {
-    positions.resize(n);
-    for (std::size_t j = 0; j < n; ++j) positions[j] = static_cast<std::uint32_t>(j);
-    const auto before = [values](std::uint32_t a, std::uint32_t b) {
-        return values[a] != values[b] ? values[a] > values[b] : a < b;
-    };
-    if (count < n) {
-        std::nth_element(positions.begin(), positions.begin() + static_cast<std::ptrdiff_t>(count), positions.end(), before);
-        positions.resize(count);
+// The `shortlist` nearest groups of each vector of a batch, turned round: the vectors that look into each group.
+class Shortlists {
+public:
+    Shortlists(const Kernels& kernels, const CentroidTree& tree, std::size_t shortlist)
+        : kernels_(kernels), tree_(tree), shortlist_(std::min(shortlist, tree.groups)), visitors_(tree.groups),
+          scores_(tree.groups * kQueryGroup) {}
+
+    const std::vector<std::vector<std::uint32_t>>& visitors(SignedBatch& batch, std::size_t n) {
+        for (auto& visitors : visitors_) visitors.clear();
+        std::uint32_t members[kQueryGroup];
+        for (std::size_t start = 0; start < n; start += kQueryGroup) {
+            const std::size_t count = std::min(kQueryGroup, n - start);
+            for (std::size_t j = 0; j < count; ++j) members[j] = static_cast<std::uint32_t>(start + j);
+            kernels_.centroid_scores(tree_.group_rows, tree_.group_scales, tree_.groups, batch.gathered(members, count),
+                                     scores_.data());
+            for (std::size_t j = 0; j < count; ++j) choose(members[j], j);
+        }
+        return visitors_;
     }
-    std::sort(positions.begin(), positions.end());  // ascending ids: ties between children go to the smaller id
-}
+
+private:
+    void choose(std::uint32_t member, std::size_t column) {
+        best_.clear();
+        for (std::size_t group = 0; group < tree_.groups; ++group) {
+            const float close = scores_[group * kQueryGroup + column] - tree_.group_half_norms[group];
+            if (best_.size() == shortlist_ && close <= best_.back().first) continue;
+            if (best_.size() == shortlist_) best_.pop_back();
+            auto at = best_.end();
+            while (at != best_.begin() && close > std::prev(at)->first) --at;
+            best_.insert(at, {close, group});
+        }
+        for (const auto& [close, group] : best_) visitors_[group].push_back(member);
+    }
+
+    const Kernels& kernels_;
+    const CentroidTree& tree_;
+    std::size_t shortlist_;
+    std::vector<std::vector<std::uint32_t>> visitors_;
+    std::vector<float> scores_;
+    std::vector<std::pair<float, std::size_t>> best_;  // best first
+};
 
 }  // namespace
 
+// Group by group, so that a group's centroids stay in the first-level cache while all its visitors look at them.
 void assign(const Kernels& kernels, const CentroidTree& tree, const float* rows, std::size_t n, std::size_t d,
             std::size_t shortlist, std::size_t threads, std::uint32_t* nearest) {
     Team team(threads);
     team.run([&](std::size_t rank) {
         const Range mine = part_of(n, rank, team.size());
-        Neighbours neighbours(kernels, tree.width);
-        std::vector<std::uint32_t> groups;
-        for (std::size_t i = mine.begin; i < mine.end; ++i) {
-            neighbours.look_from(rows + i * d, d);
-            const float* near = neighbours.closeness(tree.group_rows, tree.group_scales, tree.group_half_norms, tree.groups);
-            largest(near, tree.groups, shortlist, groups);
-            float best = -std::numeric_limits<float>::infinity();
-            std::uint32_t chosen = 0;
-            for (const std::uint32_t group : groups) {
-                const std::size_t start = tree.starts[group];
-                const std::size_t children = tree.starts[group + 1] - start;
-                const float* close = neighbours.closeness(tree.rows + start * tree.width, tree.scales + start,
-                                                          tree.half_norms + start, children);
-                for (std::size_t j = 0; j < children; ++j) {
-                    if (close[j] > best) {
-                        best = close[j];
-                        chosen = static_cast<std::uint32_t>(start + j);
+        SignedBatch batch(kernels, tree.width);
+        Shortlists shortlists(kernels, tree, shortlist);
+        std::vector<float> closeness(kBatch);
+        for (std::size_t start = mine.begin; start < mine.end; start += kBatch) {
+            const std::size_t count = std::min(kBatch, mine.end - start);
+            batch.load(rows + start * d, count, d);
+            std::fill(closeness.begin(), closeness.end(), -std::numeric_limits<float>::infinity());
+            std::fill(nearest + start, nearest + start + count, 0);
+            const auto& visitors = shortlists.visitors(batch, count);
+            for (std::size_t group = 0; group < tree.groups; ++group) {  // ascending: ties go to the smaller centroid
+                const std::size_t first = tree.starts[group];
+                const std::size_t children = tree.starts[group + 1] - first;
+                for (std::size_t v = 0; v < visitors[group].size(); v += kQueryGroup) {
+                    const std::uint32_t* members = visitors[group].data() + v;
+                    const std::size_t present = std::min(kQueryGroup, visitors[group].size() - v);
+                    float close[kQueryGroup] = {};
+                    std::uint32_t chosen[kQueryGroup] = {};
+                    for (std::size_t j = 0; j < present; ++j) {
+                        close[j] = closeness[members[j]];
+                        chosen[j] = nearest[start + members[j]];
+                    }
+                    kernels.nearest(tree.rows + first * tree.width, tree.scales + first, tree.half_norms + first, children,
+                                    static_cast<std::uint32_t>(first), batch.gathered(members, present), close, chosen);
+                    for (std::size_t j = 0; j < present; ++j) {
+                        closeness[members[j]] = close[j];
+                        nearest[start + members[j]] = chosen[j];
                     }
                 }
             }
-            nearest[i] = chosen;
         }
     });
 }

@@ -80,9 +80,13 @@ struct Kernels {
     void (*centroid_scores)(const std::uint8_t* rows, const float* scales, std::size_t n, const QueryLevels& query,
                             float* out);
 
-    // rows (n, width) of levels with one signed row (width) -> out (n,): integer inner products.
-    void (*dot_rows)(const std::uint8_t* rows, std::size_t n, const std::int8_t* query, std::size_t width,
-                     std::int32_t* out);
+    // Eight vectors (query.padded == 8) against centroids first..first+n: where one is nearer (x.c - |c|^2 / 2 larger) than
+    // closeness (8,), that and nearest (8,) are replaced.
+    void (*nearest)(const std::uint8_t* rows, const float* scales, const float* half_norms, std::size_t n, std::uint32_t first,
+                    const QueryLevels& query, float* closeness, std::uint32_t* nearest);
+
+    // float16 -> float32.
+    void (*widen)(const std::uint16_t* halves, std::size_t n, float* floats);
 
     // scores (n, columns) row-major -> positions row * columns + column of those above their column's threshold.
     std::size_t (*above)(const float* scores, std::size_t n, std::size_t columns, const float* thresholds,

@@ -10,6 +10,21 @@
 namespace asterism {
 namespace {
 
+// The three butterflies inside a vector of eight: add the swapped neighbour to +x or -x.
+inline __m256 hadamard8(__m256 x) {
+    const __m256 minus = _mm256_set1_ps(-0.0f);
+    x = _mm256_add_ps(_mm256_permute_ps(x, 0xb1), _mm256_xor_ps(x, _mm256_blend_ps(_mm256_setzero_ps(), minus, 0xaa)));
+    x = _mm256_add_ps(_mm256_permute_ps(x, 0x4e), _mm256_xor_ps(x, _mm256_blend_ps(_mm256_setzero_ps(), minus, 0xcc)));
+    return _mm256_add_ps(_mm256_permute2f128_ps(x, x, 1), _mm256_xor_ps(x, _mm256_blend_ps(_mm256_setzero_ps(), minus, 0xf0)));
+}
+
+// The butterflies at distances 1, 2 and 4; returns the first distance left to do.
+inline std::size_t small_butterflies(float* x, std::size_t n) {
+    if (n < 8) return 1;
+    for (std::size_t j = 0; j < n; j += 8) _mm256_storeu_ps(x + j, hadamard8(_mm256_loadu_ps(x + j)));
+    return 8;
+}
+
 #include "rotate.inl"
 #include "to_signed_bytes.inl"
 #include "encode_residual.inl"
@@ -81,27 +96,39 @@ void centroid_scores(const std::uint8_t* rows, const float* scales, std::size_t 
     else centroid_scores_of<false>(rows, scales, n, query, out);
 }
 
-void dot_rows(const std::uint8_t* rows, std::size_t n, const std::int8_t* query, std::size_t width, std::int32_t* out) {
-    std::size_t row = 0;
-    for (; row + 8 <= n; row += 8) {
-        __m256i sums[8];
-        for (std::size_t r = 0; r < 8; ++r) {
-            const std::uint8_t* levels = rows + (row + r) * width;
-            __m256i sum = _mm256_setzero_si256();
-            std::size_t k = 0;
-            for (; k + 64 <= width; k += 64) {
-                sum = _mm256_add_epi32(sum, dot64(load_levels(levels + k), load_levels(levels + k + 32), query + k));
-            }
-            if (k < width) sum = _mm256_add_epi32(sum, dot32(load_levels(levels + k), query + k));
-            sums[r] = sum;
-        }
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + row), totals(sums));
+template <bool kWidth128>
+void nearest_of(const std::uint8_t* rows, const float* scales, const float* half_norms, std::size_t n, std::uint32_t first,
+                const QueryLevels& query, float* closeness, std::uint32_t* nearest) {
+    const __m256 query_scale = _mm256_loadu_ps(query.scale);
+    const __m256 offset = _mm256_loadu_ps(query.centroid_offset);
+    __m256 best = _mm256_loadu_ps(closeness);
+    __m256i chosen = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(nearest));
+    for (std::size_t row = 0; row < n; ++row) {
+        const __m256i sum = dot_eight_queries<kWidth128>(rows + row * query.width, query.rows, query.width);
+        const __m256 factor = _mm256_mul_ps(_mm256_set1_ps(scales[row]), query_scale);
+        const __m256 product = _mm256_mul_ps(factor, _mm256_sub_ps(_mm256_cvtepi32_ps(sum), offset));
+        const __m256 close = _mm256_sub_ps(product, _mm256_set1_ps(half_norms[row]));
+        const __m256 nearer = _mm256_cmp_ps(close, best, _CMP_GT_OQ);
+        best = _mm256_blendv_ps(best, close, nearer);
+        const __m256i id = _mm256_set1_epi32(static_cast<int>(first + static_cast<std::uint32_t>(row)));
+        chosen = _mm256_blendv_epi8(chosen, id, _mm256_castps_si256(nearer));
     }
-    for (; row < n; ++row) {
-        std::int32_t sum = 0;
-        for (std::size_t k = 0; k < width; ++k) sum += rows[row * width + k] * query[k];
-        out[row] = sum;
+    _mm256_storeu_ps(closeness, best);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(nearest), chosen);
+}
+
+void nearest(const std::uint8_t* rows, const float* scales, const float* half_norms, std::size_t n, std::uint32_t first,
+             const QueryLevels& query, float* closeness, std::uint32_t* nearest) {
+    if (query.width == 128) nearest_of<true>(rows, scales, half_norms, n, first, query, closeness, nearest);
+    else nearest_of<false>(rows, scales, half_norms, n, first, query, closeness, nearest);
+}
+
+void widen(const std::uint16_t* halves, std::size_t n, float* floats) {
+    std::size_t j = 0;
+    for (; j + 8 <= n; j += 8) {
+        _mm256_storeu_ps(floats + j, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(halves + j))));
     }
+    for (; j < n; ++j) floats[j] = half_to_float(halves[j]);
 }
 
 std::size_t above(const float* scores, std::size_t n, std::size_t columns, const float* thresholds, std::uint32_t* out) {
@@ -300,7 +327,7 @@ void maxsim_floats(const Stored* tokens, std::size_t n, const float* queries, st
 }  // namespace
 
 const Kernels& avx2_kernels() {
-    static const Kernels table{"avx2", rotate, to_signed_bytes, encode_residual, centroid_scores, dot_rows, above, to_bytes,
+    static const Kernels table{"avx2", rotate, to_signed_bytes, encode_residual, centroid_scores, nearest, widen, above, to_bytes,
                                interaction, maxsim_codes, score_code, maxsim_floats<float>, maxsim_floats<std::uint16_t>};
     return table;
 }

@@ -9,6 +9,8 @@
 namespace asterism {
 namespace {
 
+inline std::size_t small_butterflies(float*, std::size_t) { return 1; }
+
 #include "rotate.inl"
 #include "to_signed_bytes.inl"
 #include "encode_residual.inl"
@@ -28,8 +30,22 @@ void centroid_scores(const std::uint8_t* rows, const float* scales, std::size_t 
     }
 }
 
-void dot_rows(const std::uint8_t* rows, std::size_t n, const std::int8_t* query, std::size_t width, std::int32_t* out) {
-    for (std::size_t row = 0; row < n; ++row) out[row] = dot(rows + row * width, query, width);
+void nearest(const std::uint8_t* rows, const float* scales, const float* half_norms, std::size_t n, std::uint32_t first,
+             const QueryLevels& query, float* closeness, std::uint32_t* nearest) {
+    for (std::size_t row = 0; row < n; ++row) {
+        for (std::size_t j = 0; j < kQueryGroup; ++j) {
+            const auto sum = static_cast<float>(dot(rows + row * query.width, query.rows + j * query.width, query.width));
+            const float close = (scales[row] * query.scale[j]) * (sum - query.centroid_offset[j]) - half_norms[row];
+            if (close > closeness[j]) {
+                closeness[j] = close;
+                nearest[j] = first + static_cast<std::uint32_t>(row);
+            }
+        }
+    }
+}
+
+void widen(const std::uint16_t* halves, std::size_t n, float* floats) {
+    for (std::size_t j = 0; j < n; ++j) floats[j] = half_to_float(halves[j]);
 }
 
 std::size_t above(const float* scores, std::size_t n, std::size_t columns, const float* thresholds, std::uint32_t* out) {
@@ -133,7 +149,7 @@ void maxsim_floats(const Stored* tokens, std::size_t n, const float* queries, st
 }  // namespace
 
 const Kernels& scalar_kernels() {
-    static const Kernels table{"scalar", rotate, to_signed_bytes, encode_residual, centroid_scores, dot_rows, above, to_bytes,
+    static const Kernels table{"scalar", rotate, to_signed_bytes, encode_residual, centroid_scores, nearest, widen, above, to_bytes,
                                interaction, maxsim_codes, score_code, maxsim_floats<float>, maxsim_floats<std::uint16_t>};
     return table;
 }

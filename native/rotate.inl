@@ -1,9 +1,10 @@
 // Included by each kernel file: plain loops that the compiler vectorises for that file's instruction set.
+// The file brings small_butterflies(x, n): the first distances of the transform, where vectors need shuffles.
 
 // A transform of any dimension: rounds of random signs and a normalised Walsh-Hadamard transform over the
 // largest power of two that fits, at the front in even rounds and at the back in odd ones.
 inline void hadamard(float* x, std::size_t n) {
-    for (std::size_t half = 1; half < n; half *= 2) {
+    for (std::size_t half = small_butterflies(x, n); half < n; half *= 2) {
         for (std::size_t start = 0; start < n; start += 2 * half) {
             for (std::size_t j = start; j < start + half; ++j) {
                 const float a = x[j];

@@ -26,6 +26,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,7 @@ class Engine(ABC):
 def queries(folder: Path) -> list[NDArray[np.float32]]:
     """One (tokens, 128) array per query, exactly as given."""
     rows, offsets = np.load(folder / "queries.npy"), np.load(folder / "query_offsets.npy")
-    return [np.ascontiguousarray(rows[a:b], dtype=np.float32) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    return [np.ascontiguousarray(rows[a:b], dtype=np.float32) for a, b in pairwise(offsets)]
 
 
 def folder_bytes(folder: Path) -> int:
@@ -230,8 +231,10 @@ def main(engine: Engine) -> None:
         result["version"] = version(engine.distribution)
         arguments.work.mkdir(parents=True, exist_ok=True)
         kept = arguments.work / "build.json"
-        built = arguments.search_only and kept.exists()
-        result |= json.loads(kept.read_text(encoding="utf-8")) if built else run_child("build", arguments)
+        if arguments.search_only:
+            result |= json.loads(kept.read_text(encoding="utf-8"))
+        else:
+            result |= run_child("build", arguments)
         if "error" not in result:
             result |= run_child("search", arguments)
     except Exception as error:

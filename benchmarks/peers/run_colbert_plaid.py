@@ -8,7 +8,9 @@ with their own lengths: `query_maxlen`, which would cut them at 32 tokens, is se
 
 from __future__ import annotations
 
+import os
 import random
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +42,8 @@ class ColbertPlaid(Engine):
 
     def prepare(self) -> None:
         """Compile its C++ extensions (once per machine) and load them, before any clock starts."""
+        # torch looks for ninja on the path, where an environment that was not activated is not.
+        os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         super().prepare()
         from colbert.modeling.colbert import ColBERT
         from colbert.search.index_storage import IndexScorer

@@ -43,10 +43,10 @@ class Tachiom(Engine):
 
         return [
             ("default", point(20, 500, 30, 0.45)),
-            # alpha keeps what scores above alpha times the k-th coarse score: a lower one, or none, keeps more.
-            ("wide", point(25, 500, 40, 0.4)),
-            ("wider", point(50, 1000, 75, None)),
-            ("widest", point(100, 2000, 150, None)),
+            # A lower alpha prunes more candidates, none keeps them all.
+            ("wide", point(50, 500, 75, 0.45)),
+            ("wider", point(50, 1000, 75, 0.6)),
+            ("widest", point(100, 2000, 150, 0.7)),
             ("limit", point(200, 8000, 300, None)),
         ]
 

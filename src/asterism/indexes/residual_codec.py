@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..kernels import _native, chosen_kernels
+from ..representations.multi_vector import FloatArray
 from .clustering import CENTROID_ZERO, Centroids, assign, native_codec
 
 Floats = npt.NDArray[np.float32]
@@ -93,7 +95,7 @@ class ResidualCodec:
             self.scales_whole_vector,
         )
 
-    def rotated(self, rows: npt.NDArray[np.floating], threads: int) -> Floats:
+    def rotated(self, rows: FloatArray, threads: int) -> Floats:
         """(n, d) a rotated copy."""
         return rotated(rows, self.signs, threads)
 
@@ -107,11 +109,12 @@ class ResidualCodec:
         return codes, scales.clip(max=LARGEST_SCALE)
 
 
-def rotated(rows: npt.NDArray[np.floating], signs: Floats, threads: int) -> Floats:
+def rotated(rows: FloatArray, signs: Floats, threads: int) -> Floats:
     """(n, d) a rotated float32 copy."""
-    copy = np.array(rows, dtype=np.float32, order="C")
-    _native.rotate(copy, signs, threads, chosen_kernels())
-    return copy
+    out = np.empty(rows.shape, np.float32)
+    given: npt.NDArray[Any] = rows.view(np.uint16) if rows.dtype == np.float16 else rows
+    _native.rotated(given, signs, out, threads, chosen_kernels())
+    return out
 
 
 def gaussian_codec(centroids: Centroids, signs: Floats, bits: int) -> ResidualCodec:

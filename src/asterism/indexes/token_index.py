@@ -24,7 +24,7 @@ from ..kernels import _native, chosen_kernels
 from ..representations.multi_vector import TokenVectors, checked_finite, checked_matrix
 from ..settings import TokenBuild, TokenSearch, whole_number
 from .clustering import Centroids, centroid_count, train
-from .residual_codec import ResidualCodec, gaussian_codec, padded_width, quantile_codec, rotated, rotation_signs
+from .residual_codec import ResidualCodec, gaussian_codec, padded_width, quantile_codec, rotation_signs
 from .search_defaults import plan_of
 from .storage import (
     REMEDY,
@@ -292,11 +292,10 @@ def _train_codec(sample: Sample, settings: TokenBuild) -> ResidualCodec:
         raise VectorsError(f"the vectors have {sample.dimensions} dimensions, expected at most {WIDEST_VECTOR}")
     rng = np.random.default_rng(settings.seed)
     threads = _cores(settings.threads)
-    rows = sample.take_rows()
     signs = rotation_signs(sample.dimensions, rng)
     if settings.levels == "quantile":
         signs = signs[:0]
-    rows = rotated(rows, signs, threads)
+    rows = sample.take_rotated(signs, threads)
     count = min(settings.centroids, len(rows)) or centroid_count(sample.tokens, len(rows))
     centroids = train(rows, count, padded_width(sample.dimensions, settings.bits), rng, threads)
     if settings.levels == "quantile" and settings.bits < 16:

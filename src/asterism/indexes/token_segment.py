@@ -104,9 +104,8 @@ def _encode_chunks(
             raise VectorsError(CHANGED)
         if settings.fixed and (np.diff(chunk.offsets) != settings.fixed).any():
             raise VectorsError(f"a document does not have {settings.fixed} vectors, as fixed={settings.fixed} promises")
-        rows = chunk.flat.astype(np.float32)
-        checked_finite(rows, "the vectors", seen_tokens)
-        rotated = codec.rotated(rows, threads)
+        rotated = codec.rotated(chunk.flat, threads)
+        checked_finite(rotated, "the vectors", seen_tokens)  # what is not finite, rotation does not make finite
         nearest = assign(codec.centroids, rotated, threads)
         all_nearest[seen_tokens : seen_tokens + count] = nearest
         writers["centroids"].write(nearest)

@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import VectorsError
-from ..representations.multi_vector import FloatArray, TokenVectors, checked_finite, first_unusable_row
+from ..representations.multi_vector import FloatArray, TokenVectors, checked_finite, checked_matrix, first_unusable_row
 from .clustering import sample_share, sampled
+from .residual_codec import rotated
 
-CHUNK_TOKENS = 65_536
+CHUNK_FLOATS = 1 << 21  # 8 MB as float32: small enough for the allocator to reuse, so that pages are not faulted anew
 
 
 class TokenStream:
@@ -28,7 +29,7 @@ class TokenStream:
         self._read = False
 
     def __iter__(self) -> Iterator[TokenVectors]:
-        """Chunks of about CHUNK_TOKENS vectors."""
+        """Chunks of about CHUNK_FLOATS numbers."""
         if self._one_shot and self._read:
             yield from self._from_spool()
             return
@@ -41,7 +42,7 @@ class TokenStream:
                 self._dimensions = part.dimensions
             if part.dimensions != self._dimensions:
                 raise VectorsError(f"a chunk has {part.dimensions} dimensions, the first has {self._dimensions}")
-            for chunk in part.chunks(CHUNK_TOKENS):
+            for chunk in part.chunks(max(1, CHUNK_FLOATS // part.dimensions)):
                 if self._one_shot:
                     self._to_spool(chunk)
                 yield chunk
@@ -111,10 +112,12 @@ class Sample:
             self._rows[i] = self._rows[i][kept]
             self._positions[i] = positions[kept]
 
-    def take_rows(self) -> npt.NDArray[np.float32]:
-        """(n, d) the sampled vectors, handed over: they are not kept here."""
-        rows = np.concatenate(self._rows).astype(np.float32)
+    def take_rotated(self, signs: npt.NDArray[np.float32], threads: int) -> npt.NDArray[np.float32]:
+        """(n, d) the sampled vectors rotated, handed over: they are not kept here."""
+        given = checked_matrix(np.concatenate(self._rows), "the vectors")
         self._rows.clear()
+        rows = rotated(given, signs, threads)
+        del given
         unusable = first_unusable_row(rows)
         if unusable is not None:
             position = int(np.concatenate(self._positions)[unusable])

@@ -76,7 +76,13 @@ class TokenEngine:
         threads: int,
     ) -> Found: ...
 
-def rotate(rows: npt.NDArray[np.float32], signs: npt.NDArray[np.float32], threads: int, kernels: str) -> None: ...
+def rotated(
+    rows: npt.NDArray[np.uint16] | npt.NDArray[np.float32],
+    signs: npt.NDArray[np.float32],
+    out: npt.NDArray[np.float32],
+    threads: int,
+    kernels: str,
+) -> None: ...
 def assign(
     codec: Codec,
     rows: npt.NDArray[np.float32],
