@@ -114,14 +114,14 @@ struct PyEngine {
 };
 
 SearchSettings settings_from(const std::string& method, std::size_t probes, std::size_t candidates, std::size_t refine,
-                             std::size_t rescore, const std::string& imputation, std::size_t retrieved, std::size_t cluster_tokens,
+                             double confidence, std::size_t rescore, const std::string& imputation, std::size_t retrieved, std::size_t cluster_tokens,
                              std::size_t threads) {
     const Method m = method == "exact" ? Method::exact : method == "xtr" ? Method::xtr : Method::colbert;
     const Imputation i = imputation == "cluster" ? Imputation::cluster
                          : imputation == "zero"  ? Imputation::zero
                          : imputation == "none"  ? Imputation::none
                                                  : Imputation::kth;
-    return {m, probes, candidates, refine, rescore, i, retrieved, cluster_tokens, threads};
+    return {m, probes, candidates, refine, confidence, rescore, i, retrieved, cluster_tokens, threads};
 }
 
 nb::object search(PyEngine& self, In<float, 2> query, std::size_t k, const SearchSettings& settings,
@@ -149,7 +149,7 @@ nb::object search_many(PyEngine& self, In<float, 2> tokens, In<std::int64_t, 1> 
     const std::size_t n = starts.shape(0) - 1;
     std::vector<std::int64_t> ids(n * k, -1);
     std::vector<float> scores(n * k, -std::numeric_limits<float>::infinity());
-    std::vector<std::pair<const char*, double>> timings;
+    Timings timings;
     {
         nb::gil_scoped_release release;
         SearchSettings settings = given;
@@ -213,12 +213,12 @@ void bind_engine(nb::module_& m) {
         .def(
             "__init__",
             [](SearchSettings* self, const std::string& method, std::size_t probes, std::size_t candidates, std::size_t refine,
-               std::size_t rescore, const std::string& imputation, std::size_t retrieved, std::size_t cluster_tokens,
+               double confidence, std::size_t rescore, const std::string& imputation, std::size_t retrieved, std::size_t cluster_tokens,
                std::size_t threads) {
                 new (self) SearchSettings(
-                    settings_from(method, probes, candidates, refine, rescore, imputation, retrieved, cluster_tokens, threads));
+                    settings_from(method, probes, candidates, refine, confidence, rescore, imputation, retrieved, cluster_tokens, threads));
             },
-            nb::kw_only(), "method"_a, "probes"_a, "candidates"_a, "refine"_a, "rescore"_a, "imputation"_a, "retrieved"_a,
+            nb::kw_only(), "method"_a, "probes"_a, "candidates"_a, "refine"_a, "confidence"_a, "rescore"_a, "imputation"_a, "retrieved"_a,
             "cluster_tokens"_a, "threads"_a);
     nb::class_<PyEngine>(m, "TokenEngine")
         .def(nb::init<PyCodec, std::vector<PySegment>, const std::string&>(), "codec"_a, "segments"_a, "kernels"_a)

@@ -106,9 +106,8 @@ Documents TokenEngine::gather(Query& query) {
     return best_documents(all, query.settings.candidates);
 }
 
-// PLAID's centroid interaction: MaxSim with every token replaced by its centroid.
-Documents TokenEngine::interact(Query& query, Documents candidates) {
-    if (candidates.size() <= query.settings.refine) return candidates;
+// PLAID's centroid interaction: MaxSim with every token replaced by its centroid. Best first.
+std::vector<Hit> TokenEngine::interact(Query& query, const Documents& candidates) {
     const std::size_t padded = query.prepared.padded;
     const std::size_t stride = (query.prepared.count + kUnit - 1) / kUnit * kUnit;
     const ByteScale scale(query.probing, padded, codec_.centroids);
@@ -137,7 +136,14 @@ Documents TokenEngine::interact(Query& query, Documents candidates) {
         }
     });
     auto all = concatenate(keys);
-    return best_documents(all, query.settings.refine);
+    const std::size_t count = std::min(all.size(), query.settings.refine);
+    std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count), all.end(), std::greater<>());
+    std::vector<Hit> estimated(count);
+    const float unit = scale.factor > 0.0f ? 1.0f / scale.factor : 0.0f;
+    for (std::size_t i = 0; i < count; ++i) {
+        estimated[i] = {static_cast<float>(all[i] >> 32) * unit, document_of(all[i])};
+    }
+    return estimated;
 }
 
 }  // namespace asterism

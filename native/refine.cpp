@@ -1,11 +1,36 @@
-// MaxSim over all tokens of the given documents.
+// MaxSim over all tokens of documents, and how many documents deserve it.
 #include "token_engine.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace asterism {
+namespace {
 
-std::vector<Hit> TokenEngine::refine(Query& query, const Documents& documents, std::size_t keep, bool fine) {
+constexpr std::size_t kStep = 32;   // documents refined between two looks at whether to go on
+constexpr std::size_t kLeast = 64;  // documents that are refined before the first look
+
+// Running mean and standard deviation of what refinement adds to an estimate.
+class Gains {
+public:
+    void add(double gain) {
+        if (!std::isfinite(gain)) return;  // a document without vectors
+        ++count_;
+        sum_ += gain;
+        squares_ += gain * gain;
+    }
+    double mean() const { return sum_ / std::max(1.0, count_); }
+    double deviation() const { return std::sqrt(std::max(0.0, squares_ / std::max(1.0, count_) - mean() * mean())); }
+
+private:
+    double count_ = 0.0;
+    double sum_ = 0.0;
+    double squares_ = 0.0;
+};
+
+}  // namespace
+
+std::vector<Hit> TokenEngine::maxsim(Query& query, const Documents& documents, bool fine) {
     const PreparedQuery& prepared = query.prepared;
     const QueryLevels levels = prepared.levels();
     std::vector<Hit> hits(documents.size());
@@ -43,6 +68,30 @@ std::vector<Hit> TokenEngine::refine(Query& query, const Documents& documents, s
             hits[i] = {total, documents[i]};
         }
     });
+    return hits;
+}
+
+// Best estimates first, until the next document's estimate, plus the mean gain, plus `confidence` standard deviations of
+// it, does not reach the last place worth having: easy queries stop early, hard ones go on.
+std::vector<Hit> TokenEngine::refine(Query& query, const std::vector<Hit>& estimated, std::size_t keep) {
+    std::vector<Hit> hits;
+    Gains gains;
+    for (std::size_t done = 0; done < estimated.size();) {
+        const std::size_t count = std::min(done == 0 ? kLeast : kStep, estimated.size() - done);
+        Documents next(count);
+        for (std::size_t i = 0; i < count; ++i) next[i] = estimated[done + i].document;
+        const std::vector<Hit> scored = maxsim(query, next, false);
+        for (std::size_t i = 0; i < count; ++i) {
+            gains.add(static_cast<double>(scored[i].score) - static_cast<double>(estimated[done + i].score));
+        }
+        hits.insert(hits.end(), scored.begin(), scored.end());
+        done += count;
+        if (done == estimated.size() || hits.size() < keep) continue;
+        const auto last = hits.begin() + static_cast<std::ptrdiff_t>(keep) - 1;
+        std::nth_element(hits.begin(), last, hits.end(), before);
+        const double hoped = static_cast<double>(estimated[done].score) + gains.mean() + query.settings.confidence * gains.deviation();
+        if (hoped < static_cast<double>(last->score)) break;
+    }
     keep_best(hits, keep);
     return hits;
 }

@@ -6,33 +6,6 @@
 #include <numeric>
 
 namespace asterism {
-namespace {
-
-class Stopwatch {
-public:
-    explicit Stopwatch(SearchResult& result) : result_(result), last_(Clock::now()) {}
-
-    void stage(const char* name) {
-        const auto now = Clock::now();
-        const double seconds = std::chrono::duration<double>(now - last_).count();
-        last_ = now;
-        for (auto& [known, total] : result_.timings) {
-            if (known == name) {
-                total += seconds;
-                return;
-            }
-        }
-        result_.timings.emplace_back(name, seconds);
-    }
-
-private:
-    using Clock = std::chrono::steady_clock;
-    SearchResult& result_;
-    Clock::time_point last_;
-};
-
-}  // namespace
-
 Range Segment::tokens_of(std::size_t document) const {
     if (fixed != 0) return {document * fixed, (document + 1) * fixed};
     const std::int64_t begin = offsets[document];
@@ -123,10 +96,33 @@ bool TokenEngine::probed_enough(const Query& query) const {
     });
 }
 
+std::vector<Hit> TokenEngine::colbert(Query& query, Stopwatch& watch) {
+    Documents documents;
+    if (query.eligible <= query.settings.candidates) {
+        documents = all_documents(query.subset);
+    } else {
+        documents = gather(query);
+        watch.stage("gather");
+    }
+    const std::vector<Hit> estimated = interact(query, documents);
+    watch.stage("interaction");
+    const bool finer = std::any_of(segments_.begin(), segments_.end(), [](const Segment& segment) { return segment.fine; });
+    std::vector<Hit> hits = refine(query, estimated, finer ? query.settings.rescore : query.k);
+    watch.stage("refine");
+    if (finer) {
+        documents.resize(hits.size());
+        std::transform(hits.begin(), hits.end(), documents.begin(), [](const Hit& hit) { return hit.document; });
+        hits = maxsim(query, documents, true);
+        keep_best(hits, query.k);
+        watch.stage("rescore");
+    }
+    return hits;
+}
+
 SearchResult TokenEngine::search(const float* tokens, std::size_t count, std::size_t k, const SearchSettings& given,
                                  const std::uint8_t* subset) {
     SearchResult result;
-    Stopwatch watch(result);
+    Stopwatch watch(result.timings);
     SearchSettings settings = given;
     Team team(std::max<std::size_t>(1, settings.threads));
     std::unique_ptr<Workspace> workspace;
@@ -161,30 +157,12 @@ SearchResult TokenEngine::search(const float* tokens, std::size_t count, std::si
         if (settings.method == Method::xtr) {
             result.hits = retrieve_tokens(query);
             watch.stage("retrieve");
-        } else {
-            Documents documents;
-            if (settings.method == Method::exact || eligible <= settings.refine) {
-                documents = all_documents(subset);
-            } else if (eligible <= settings.candidates) {
-                documents = interact(query, all_documents(subset));
-                watch.stage("interaction");
-            } else {
-                documents = gather(query);
-                watch.stage("gather");
-                documents = interact(query, std::move(documents));
-                watch.stage("interaction");
-            }
-            const bool fine_exists = std::any_of(segments_.begin(), segments_.end(), [](const Segment& s) { return s.fine; });
-            const bool fine_first = settings.method == Method::exact;
-            const bool rescore = fine_exists && !fine_first;
-            result.hits = refine(query, documents, rescore ? std::max(k, settings.rescore) : k, fine_first);
+        } else if (settings.method == Method::exact) {
+            result.hits = maxsim(query, all_documents(subset), true);
+            keep_best(result.hits, k);
             watch.stage("refine");
-            if (rescore) {
-                Documents last(result.hits.size());
-                std::transform(result.hits.begin(), result.hits.end(), last.begin(), [](const Hit& hit) { return hit.document; });
-                result.hits = refine(query, last, k, true);
-                watch.stage("rescore");
-            }
+        } else {
+            result.hits = colbert(query, watch);
         }
         if (result.hits.size() >= wanted || settings.method == Method::exact || settings.probes >= codec_.centroids) break;
         settings.probes = std::min(settings.probes * 4, codec_.centroids);

@@ -4,7 +4,7 @@
 //   centroids    inner products with all centroids; the best of each query token     probe.cpp
 //   gather       documents in the probed lists, with the scores of their centroids   candidates.cpp
 //   interaction  centroid-only MaxSim of the best of those                           candidates.cpp
-//   refine       MaxSim over the stored codes of the survivors                       refine.cpp
+//   refine       MaxSim over the stored codes, best estimates first, while it pays   refine.cpp
 //   rescore      MaxSim over the finer copy of the last few, where there is one      refine.cpp
 //   retrieve, impute   instead of the last four: XTR                                 token_retrieval.cpp
 #pragma once
@@ -13,6 +13,7 @@
 #include "kernels.hpp"
 #include "team.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -73,7 +74,8 @@ struct SearchSettings {
     Method method;
     std::size_t probes;           // lists a query token
     std::size_t candidates;       // documents that meet centroid interaction
-    std::size_t refine;           // documents that meet MaxSim
+    std::size_t refine;           // documents that meet MaxSim, at most
+    double confidence;            // standard deviations by which an estimate may be short and its document still meet it
     std::size_t rescore;          // documents that meet the finer copy
     Imputation imputation;
     std::size_t retrieved;        // XTR's k': tokens kept a query token
@@ -88,9 +90,31 @@ struct Hit {
 
 inline bool before(const Hit& a, const Hit& b) { return a.score != b.score ? a.score > b.score : a.document < b.document; }
 
+using Timings = std::vector<std::pair<const char*, double>>;  // stage, seconds
+
 struct SearchResult {
     std::vector<Hit> hits;
-    std::vector<std::pair<const char*, double>> timings;  // stage, seconds
+    Timings timings;
+};
+
+// Adds the time since the last call to a stage's total.
+class Stopwatch {
+public:
+    explicit Stopwatch(Timings& timings) : timings_(timings), last_(Clock::now()) {}
+
+    void stage(const char* name) {
+        const auto now = Clock::now();
+        const double seconds = std::chrono::duration<double>(now - last_).count();
+        last_ = now;
+        const auto known = std::find_if(timings_.begin(), timings_.end(), [name](const auto& entry) { return entry.first == name; });
+        if (known == timings_.end()) timings_.emplace_back(name, seconds);
+        else known->second += seconds;
+    }
+
+private:
+    using Clock = std::chrono::steady_clock;
+    Timings& timings_;
+    Clock::time_point last_;
 };
 
 // The query in the two forms in which it is compared: floats as given, signed bytes rotated.
@@ -153,9 +177,11 @@ private:
 
     Probing probe(const PreparedQuery& query, std::size_t probes, Team& team) const;
     Documents gather(Query& query);
-    Documents interact(Query& query, Documents candidates);
-    std::vector<Hit> refine(Query& query, const Documents& documents, std::size_t keep, bool fine);
+    std::vector<Hit> interact(Query& query, const Documents& candidates);
+    std::vector<Hit> maxsim(Query& query, const Documents& documents, bool fine);
+    std::vector<Hit> refine(Query& query, const std::vector<Hit>& estimated, std::size_t keep);
     std::vector<Hit> retrieve_tokens(Query& query);
+    std::vector<Hit> colbert(Query& query, Stopwatch& watch);
     std::size_t stored_bytes() const;  // of one token
     float token_similarity(const Segment& segment, std::size_t token, const PreparedQuery& prepared, const QueryLevels& levels,
                            std::size_t query_token, float centroid_score) const;

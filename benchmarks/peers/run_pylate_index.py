@@ -3,8 +3,8 @@
 PyLate recommends its PLAID index, but that is a wrapper of fast-plaid (run_fast_plaid.py measures that one directly;
 the older Stanford backend behind it is deprecated), so its own other index is run here. Documented defaults: M=64,
 ef_construction=200, ef_search=200, 100 neighbours per query token. As it comes, the class reads its two id mappings
-from disk again at every query, which at this size takes longer than the search itself: the runner keeps them in memory,
-to the engine's favour. Vectors stay whole (float32), so with enough neighbours it approaches the exact answer.
+from disk again at every query, which takes time in proportion to the collection: the runner keeps them in memory, to
+the engine's favour. Vectors stay whole (float32), so with enough neighbours it approaches the exact answer.
 """
 
 from __future__ import annotations

@@ -93,7 +93,9 @@ class TokenSearch(Settings):
                  "xtr": the retrieved tokens alone, the missing imputed; "exact": MaxSim with every document
     probes       centroids probed for each query token
     candidates   documents that meet centroid interaction (colbert)
-    refine       documents that meet MaxSim (colbert)
+    refine       documents that meet MaxSim, at most (colbert)
+    confidence   they do so best estimates first, until the next estimate is this many standard deviations short of
+                 the k-th score found (colbert); inf goes on to the end
     rescore      documents that meet the finer copy, in an index built with one (colbert)
     imputation   what a query token that found nothing in a document counts (xtr): "kth" the k'-th retrieved
                  similarity, "cluster" the centroid at which t' tokens are reached (WARP), "zero", or "none":
@@ -107,6 +109,7 @@ class TokenSearch(Settings):
     probes: int = 0
     candidates: int = 0
     refine: int = 0
+    confidence: float = 2.5
     rescore: int = 0
     imputation: Imputation = "kth"
     retrieved: int = 0
@@ -120,3 +123,9 @@ class TokenSearch(Settings):
         for name in ("probes", "candidates", "refine", "rescore", "retrieved", "cluster_tokens"):
             whole_number(name, getattr(self, name), 0)
         whole_number("threads", self.threads, 1)
+        if (
+            isinstance(self.confidence, bool)
+            or not isinstance(self.confidence, float | int)
+            or not self.confidence >= 0
+        ):
+            raise SettingError(f"confidence is {self.confidence!r}, expected a number of at least 0")

@@ -31,6 +31,7 @@ SEARCHES = [
     TokenSearch(method="exact"),
     TokenSearch(method="colbert"),
     TokenSearch(method="colbert", probes=2, candidates=12, refine=6, rescore=4),
+    TokenSearch(method="colbert", confidence=0.0),
     TokenSearch(method="xtr", probes=2, imputation="kth", retrieved=9),
     TokenSearch(method="xtr", probes=2, imputation="cluster"),
     TokenSearch(method="xtr", probes=1, imputation="zero"),
@@ -46,7 +47,7 @@ def test_search_equals_reference(
     codec: dict, kernels: str, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     d = data.draw(st.sampled_from([1, 3, 8, 16, 31, 64, 130]), "d")
-    documents = data.draw(st.integers(1, 40), "documents")
+    documents = data.draw(st.integers(1, 150), "documents")
     seed = data.draw(st.integers(0, 1000), "seed")
     k = data.draw(st.integers(1, 12), "k")
     tokens = data.draw(st.integers(1, 20), "query tokens")

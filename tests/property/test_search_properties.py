@@ -16,6 +16,7 @@ from tests.conftest import brute_force, make_query, make_vectors
 
 QUIET = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 EVERYTHING = 10**6
+INFINITE = float("inf")
 METHODS = ["exact", "colbert", "xtr"]
 
 corpora = st.builds(
@@ -42,7 +43,14 @@ def test_probing_everything_with_floats_is_exact(
 ) -> None:
     index = TokenIndex.build(tmp_path_factory.mktemp("p") / "x", vectors, bits=bits)
     query = query_for(vectors, drawn)
-    wide = TokenSearch(method=method, probes=EVERYTHING, candidates=EVERYTHING, refine=EVERYTHING, retrieved=EVERYTHING)
+    wide = TokenSearch(
+        method=method,
+        probes=EVERYTHING,
+        candidates=EVERYTHING,
+        refine=EVERYTHING,
+        confidence=INFINITE,
+        retrieved=EVERYTHING,
+    )
     ids, scores = index.search(query, len(vectors), wide)
     expected = brute_force(TokenVectors(vectors.flat.astype(f"float{bits}"), vectors.offsets), query)
     np.testing.assert_allclose(scores, np.sort(expected)[::-1], atol=1e-4)
@@ -60,7 +68,9 @@ def test_top_k_is_a_prefix_of_top_k_plus_one(
     """With fixed settings: asking for more documents changes none of the first."""
     index = TokenIndex.build(tmp_path_factory.mktemp("p") / "x", vectors, bits=bits)
     query = query_for(vectors, drawn)
-    search = TokenSearch(method=method, probes=index.centroids, candidates=EVERYTHING, refine=EVERYTHING)
+    search = TokenSearch(
+        method=method, probes=index.centroids, candidates=EVERYTHING, refine=EVERYTHING, confidence=INFINITE
+    )
     longest = index.search(query, len(vectors), search)
     assert len(set(longest.ids)) == len(vectors)
     for k in range(1, len(vectors)):
@@ -78,7 +88,7 @@ def test_a_subset_is_searched_as_if_it_were_all(
     index = TokenIndex.build(tmp_path_factory.mktemp("p") / "x", vectors, bits=4)
     query = query_for(vectors, drawn)
     subset = np.random.default_rng(drawn[1]).random(len(vectors)) < 0.4
-    wide = TokenSearch(method=method, probes=index.centroids, retrieved=EVERYTHING)
+    wide = TokenSearch(method=method, probes=index.centroids, confidence=INFINITE, retrieved=EVERYTHING)
     every = index.search(query, len(vectors), wide)
     inside = index.search(query, len(vectors), wide, subset=subset)
     assert set(inside.ids) == set(np.flatnonzero(subset))

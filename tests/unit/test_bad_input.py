@@ -181,7 +181,16 @@ def test_build_settings(setting: dict, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "setting", [{"method": "x"}, {"imputation": "mean"}, {"probes": -1}, {"threads": 0}, {"refine": 1.5}]
+    "setting",
+    [
+        {"method": "x"},
+        {"imputation": "mean"},
+        {"probes": -1},
+        {"threads": 0},
+        {"refine": 1.5},
+        {"confidence": -1},
+        {"confidence": "high"},
+    ],
 )
 def test_search_settings(setting: dict) -> None:
     with pytest.raises(SettingError):

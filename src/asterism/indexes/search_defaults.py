@@ -7,9 +7,8 @@ from typing import Any
 
 from ..settings import TokenSearch
 
-PROBES = 32
-CANDIDATES = 4096
-REFINE = 256
+PROBES_XTR = 32
+CANDIDATES = 1024
 RETRIEVED = 4096
 
 
@@ -23,14 +22,20 @@ def warp_tokens(tokens: int, centroids: int, k: int) -> int:
     return 50_000 if k <= 100 else 100_000
 
 
+def colbert_probes(k: int) -> int:
+    """More documents wanted, more lists looked at."""
+    return 8 if k <= 10 else 16 if k <= 100 else 32
+
+
 def plan_of(settings: TokenSearch, k: int, tokens: int, centroids: int) -> dict[str, Any]:
     """The settings with zeros filled in; nothing smaller than k."""
-    refine = max(settings.refine or max(REFINE, 4 * k), k)
+    candidates = max(settings.candidates or max(CANDIDATES, 16 * k), k)
     return {
         "method": settings.method,
-        "probes": settings.probes or PROBES,
-        "candidates": max(settings.candidates or max(CANDIDATES, 4 * refine), refine),
-        "refine": refine,
+        "probes": settings.probes or (PROBES_XTR if settings.method == "xtr" else colbert_probes(k)),
+        "candidates": candidates,
+        "refine": min(max(settings.refine or candidates // 2, k), candidates),
+        "confidence": float(settings.confidence),
         "rescore": max(settings.rescore or 2 * k, k),
         "imputation": settings.imputation,
         "retrieved": settings.retrieved or RETRIEVED,

@@ -52,6 +52,7 @@ class SearchSettings:
         probes: int,
         candidates: int,
         refine: int,
+        confidence: float,
         rescore: int,
         imputation: str,
         retrieved: int,

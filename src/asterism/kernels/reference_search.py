@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,8 @@ from . import reference as kernels
 from .reference import Bytes, CodeFormat, Floats
 
 Ids = npt.NDArray[np.int64]
+
+LEAST, STEP = 64, 32  # documents refined before the first look at whether to go on, and between two looks
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,7 @@ class Plan:
     probes: int
     candidates: int
     refine: int
+    confidence: float
     rescore: int
     imputation: str
     retrieved: int
@@ -78,11 +82,11 @@ class ReferenceSearch:
             return _best(*self.retrieve_tokens(probes), k)
         if self.plan.method == "exact":
             return _best(self.documents, self.maxsim(self.documents, fine=self.index.fine is not None), k)
-        documents = self.gather(probes) if len(self.documents) > self.plan.refine else self.documents
+        keep = k if self.index.fine is None else self.plan.rescore
+        documents, scores = self.refined(*self.estimated(probes), keep)
         if self.index.fine is None:
-            return _best(documents, self.maxsim(documents, fine=False), k)
-        last, _ = _best(documents, self.maxsim(documents, fine=False), max(k, self.plan.rescore))
-        return _best(last, self.maxsim(last, fine=True), k)
+            return documents, scores
+        return _best(documents, self.maxsim(documents, fine=True), k)
 
     def tokens_of(self, document: int | np.signedinteger) -> slice:
         """The document's tokens."""
@@ -92,8 +96,8 @@ class ReferenceSearch:
         """(count,) the best centroids of a query token, best first, ties by number."""
         return np.argsort(-self.table[:-1, query_token], kind="stable")[:count]
 
-    def gather(self, probes: int) -> Ids:
-        """Documents for MaxSim: from the probed lists, by centroid interaction."""
+    def estimated(self, probes: int) -> tuple[Ids, Floats]:
+        """Documents worth MaxSim with their centroid interaction, best first."""
         low = self.table[-1]
         top = np.float32(max(0, (self.table[:-1].max(axis=0) - low).max()))
         factor = np.float32(255) / top if top > np.float32(1e-30) else np.float32(0)
@@ -101,10 +105,32 @@ class ReferenceSearch:
         documents = self.documents
         if len(documents) > self.plan.candidates:
             documents = self._from_lists(table, probes)
-        if len(documents) <= self.plan.refine:
-            return documents
-        totals = [kernels.interaction(table, self.index.centroids[self.tokens_of(d)]) for d in documents]
-        return _best(documents, np.array(totals), self.plan.refine)[0]
+        totals = np.array([kernels.interaction(table, self.index.centroids[self.tokens_of(d)]) for d in documents])
+        documents, best = _best(documents, totals, self.plan.refine)
+        return documents, best * (np.float32(1) / factor if factor > 0 else np.float32(0))
+
+    def refined(self, documents: Ids, estimates: Floats, keep: int) -> tuple[Ids, Floats]:
+        """MaxSim, best estimates first, until the rest cannot be hoped to reach the last place worth having."""
+        scores = np.empty(0, np.float32)
+        count, total, squares = 0, 0.0, 0.0
+        while len(scores) < len(documents):
+            done = len(scores)
+            following = slice(done, done + (LEAST if done == 0 else STEP))
+            scores = np.append(scores, self.maxsim(documents[following], fine=False))
+            for gain in (scores[following].astype(np.float64) - estimates[following]).tolist():
+                if math.isfinite(gain):  # a document without vectors gains nothing
+                    count += 1
+                    total += gain
+                    squares += gain * gain
+            done = len(scores)
+            if done == len(documents) or done < keep:
+                continue
+            mean = total / max(1, count)
+            deviation = math.sqrt(max(0.0, squares / max(1, count) - mean * mean))
+            hoped = float(estimates[done]) + mean + self.plan.confidence * deviation
+            if hoped < float(np.sort(scores)[-keep]):
+                break
+        return _best(documents[: len(scores)], scores, keep)
 
     def _from_lists(self, table: Bytes, probes: int) -> Ids:
         totals = np.zeros(len(self.index.offsets) - 1, np.int64)
