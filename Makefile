@@ -6,7 +6,11 @@ SANITIZED := .venv-sanitized
 
 NATIVE := $(wildcard native/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test test-all lint sanitize bench-token-search bench-growth clean
+.PHONY: demo test test-all lint sanitize bench-environments bench-token-search bench-growth bench-fixed clean
+
+DATA ?= ../shared/data
+BENCH := .bench
+BENCH_PYTHON := $(BENCH)/envs/asterism/bin/python
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/own_vectors.py
@@ -41,6 +45,19 @@ $(SANITIZED)/.installed: $(NATIVE) $(wildcard src/asterism/*.py src/asterism/*/*
 	$(SANITIZED)/bin/python -m pip install --quiet --disable-pip-version-check ".[dev]" \
 	--config-settings=cmake.define.ASTERISM_SANITIZE=ON --config-settings=build-dir=build/sanitized
 	touch $@
+
+# Benchmarks: the peers' environments take several GB, the whole comparison about an hour.
+bench-environments:
+	benchmarks/peers/setup.sh $(BENCH)/envs
+
+bench-token-search: bench-environments
+	$(BENCH_PYTHON) benchmarks/token_search.py --data $(DATA) --work $(BENCH)
+
+bench-growth:
+	$(BENCH_PYTHON) benchmarks/token_growth.py --vectors $(BENCH)/vectors --work $(BENCH)
+
+bench-fixed:
+	$(BENCH_PYTHON) benchmarks/fixed_vectors.py --vectors $(BENCH)/vectors --work $(BENCH)
 
 clean:
 	rm -rf $(VENV) $(SANITIZED) build .demo

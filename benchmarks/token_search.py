@@ -2,8 +2,9 @@
 
     make bench-token-search        (or: python benchmarks/token_search.py --data ../shared/data --work .bench)
 
-Needs the environments that benchmarks/peers/setup.sh makes under WORK/envs. Makes the vectors and the exact answers once
-and keeps them; builds and searches every engine in processes of their own; prints and writes WORK/token_search.md, .json and .png.
+Needs the environments that benchmarks/peers/setup.sh makes under WORK/envs. Makes the vectors and the exact answers
+once and keeps them; builds and searches every engine in processes of their own; prints and writes WORK/token_search.md,
+.json and .png.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ ENGINES = {  # name -> (environment, script, further arguments)
     "fast-plaid": ("plaid", "peers/run_fast_plaid.py", []),
     "colbert-ai": ("colbert", "peers/run_colbert_plaid.py", []),
     "lancedb": ("lance", "peers/run_lancedb_multivector.py", []),
-    "pylate": ("pylate", "peers/run_pylate_voyager.py", []),
+    "pylate": ("pylate", "peers/run_pylate_index.py", []),
 }
 
 
@@ -55,9 +56,9 @@ def exact_answers(folder: Path, count: int = 100) -> np.ndarray:
 
 
 def recall(found: list[list[int]], truth: np.ndarray, k: int) -> float:
-    return float(
-        np.mean([len(set(row[:k]) & set(exact[:k].tolist())) / k for row, exact in zip(found, truth, strict=True)])
-    )
+    """Of the queries that were measured, the first ones."""
+    pairs = zip(found, truth[: len(found)].tolist(), strict=True)
+    return float(np.mean([len(set(row[:k]) & set(exact[:k])) / k for row, exact in pairs]))
 
 
 def run_engine(name: str, options: argparse.Namespace, truth: np.ndarray, threads: int) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """A first look at the engine, on vectors made here: build an index, search it, see what each stage took.
 
-    python examples/own_vectors.py [--documents 20000]
+python examples/own_vectors.py [--documents 20000]
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ def main() -> None:
         begin = time.perf_counter()
         index = TokenIndex.build(Path(folder) / "demo.tokens", vectors, bits=4)
         seconds = time.perf_counter() - begin
-        print(f"built in {seconds:.1f} s: {index.bytes / index.tokens:.0f} bytes a vector, {index.centroids:,} centroids")
+        print(
+            f"built in {seconds:.1f} s: {index.bytes / index.tokens:.0f} bytes a vector, {index.centroids:,} centroids"
+        )
 
         wanted = int(rng.integers(documents))
         passage = vectors[wanted]
@@ -51,7 +53,9 @@ def main() -> None:
         print(f"\nsearch for 12 noisy vectors of document {wanted}: {1000 * sum(hits.timings.values()):.1f} ms")
         print("  " + ", ".join(f"{stage} {1000 * seconds:.2f}" for stage, seconds in hits.timings.items()))
         exact = index.search(query, k=5, settings=TokenSearch(method="exact"))
-        print(f"exact search: {1000 * sum(exact.timings.values()):.1f} ms\n\n rank  document  score   exact search says")
+        print(
+            f"exact search: {1000 * sum(exact.timings.values()):.1f} ms\n\n rank  document  score   exact search says"
+        )
         for rank, (document, score, truth) in enumerate(zip(hits.ids, hits.scores, exact.ids, strict=True), 1):
             print(f"{rank:5}  {document:8}  {score:.3f}   {truth}{'   <- the one' if document == wanted else ''}")
     print("\nTry: index.search(query, settings=TokenSearch(method='xtr')), or your own vectors (README.md).")

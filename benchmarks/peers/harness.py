@@ -15,7 +15,6 @@ import argparse
 import importlib
 import json
 import os
-import resource
 import shutil
 import statistics
 import subprocess
@@ -34,6 +33,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 WARM_UP = 20
+# A slow point is measured on fewer queries, so that the whole benchmark ends within an hour or so.
+SECONDS_A_POINT = 20.0
+FEWEST = 50
 CENTROIDS = 4096
 
 # Every thread pool that one of the engines brings along.
@@ -62,7 +64,8 @@ class Documents:
 
     @classmethod
     def load(cls, folder: Path) -> Documents:
-        return cls(*(np.load(folder / f"{name}.npy") for name in ("documents", "document_offsets", "document_tokens")))
+        names = ("documents", "document_offsets", "document_tokens")
+        return cls(*(np.load(folder / f"{name}.npy", mmap_mode="r") for name in names))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -92,6 +95,8 @@ class Engine(ABC):
     """Name of the installed package, for its version."""
     module: str
     """Imported before any clock starts."""
+    variant: str = ""
+    """What --variant says, for an engine with several ways to build."""
 
     def prepare(self) -> None:
         """Do what must not count in any timing: imports, and for some engines compiling."""
@@ -120,6 +125,12 @@ def folder_bytes(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
+def peak_rss_mb() -> float:
+    """Of this program, pages of the mapped vectors included; unlike getrusage's, VmHWM begins anew with it."""
+    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    return int(line.split()[1]) / 1024
+
+
 def pin(threads: int) -> None:
     """Keep this process on `threads` cores, the last ones: the system's own work prefers the first."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-threads:])
@@ -135,19 +146,24 @@ def build(engine: Engine, vectors: Path, folder: Path, options: BuildOptions) ->
     return {
         "build_settings": settings | {"threads": options.threads},
         "build_seconds": round(seconds, 3),
-        # Kilobytes on Linux. The vectors given to the engine are part of it, for every engine.
-        "build_peak_rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+        "build_peak_rss_mb": round(peak_rss_mb(), 1),
         "index_bytes": folder_bytes(folder),
     }
 
 
 def time_point(search: Search, asked: list[NDArray[np.float32]], k: int, settings: Settings) -> dict[str, Any]:
-    """One query at a time, after a warm-up."""
+    """One query at a time, after a warm-up; `ids` may be of the first queries only."""
+    warm = time.perf_counter()
     for query in asked[:WARM_UP]:
         search(query, k, settings)
+        if time.perf_counter() - warm > SECONDS_A_POINT / 4:
+            break
     found: list[list[int]] = []
     milliseconds: list[float] = []
+    begin = time.perf_counter()
     for query in asked:
+        if len(found) >= FEWEST and time.perf_counter() - begin > SECONDS_A_POINT:
+            break
         start = time.perf_counter()
         ids = search(query, k, settings)
         milliseconds.append((time.perf_counter() - start) * 1000)
@@ -212,12 +228,14 @@ def parse() -> argparse.Namespace:
         "--centroids", type=int, default=CENTROIDS, help="of the PLAID and WARP family; 0: the engine's own number"
     )
     parser.add_argument("--search-only", action="store_true", help="search the index an earlier run left in --work")
+    parser.add_argument("--variant", default="", help="of the engine, where it has several")
     parser.add_argument("--phase", choices=("build", "search"), help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
 def main(engine: Engine) -> None:
     arguments = parse()
+    engine.variant = arguments.variant
     if arguments.phase:
         try:
             answer = child(engine, arguments)
