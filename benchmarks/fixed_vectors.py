@@ -1,4 +1,4 @@
-"""What a fixed number of vectors a document saves: the benchmark's documents as they are, and pooled to 32 vectors each.
+"""What a fixed number of vectors a document saves: the benchmark's documents as they are, and pooled to 32 each.
 
     python benchmarks/fixed_vectors.py --vectors .bench/vectors --work .bench
 
@@ -56,9 +56,8 @@ def main() -> None:
     as_they_are = TokenVectors(flat, offsets)
     rows = np.load(options.vectors / "queries.npy")
     queries = [rows[a:b] for a, b in pairwise(np.load(options.vectors / "query_offsets.npy"))]
-    print(
-        "| documents | vectors | index MB | build s | ms, one thread | recall@10 against the codec |\n|---|---|---|---|---|---|"
-    )
+    columns = ["documents", "vectors", "index MB", "build s", "ms, one thread", "recall@10 against the codec"]
+    print("| " + " | ".join(columns) + " |\n" + "|---" * len(columns) + "|")
     figures = []
     for name, vectors, fixed in (("as they are", as_they_are, 0), ("fixed=32", pooled(as_they_are), VECTORS)):
         target = options.work / "fixed" / str(fixed)

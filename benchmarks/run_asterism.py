@@ -48,22 +48,29 @@ class Asterism(Engine):
         return search
 
     def points(self, k: int) -> list[tuple[str, Settings]]:
-        def colbert(probes: int, candidates: int, refine: int) -> Settings:
-            return {"probes": probes, "candidates": candidates, "refine": refine}
+        def colbert(probes: int, candidates: int, confidence: float, rescore: int = 2) -> Settings:
+            wanted = max(candidates, 4 * k)
+            return {
+                "probes": probes,
+                "candidates": wanted,
+                "refine": wanted // 2,
+                "confidence": confidence,
+                "rescore": rescore * k,
+            }
 
         points: list[tuple[str, Settings]] = [
             ("default", {}),
-            ("least", colbert(4, 256, max(k, 32))),
-            ("less", colbert(8, 512, max(k, 64))),
-            ("narrow", colbert(8, 1024, max(k, 128))),
-            ("wide", colbert(32, 4096, max(k, 512))),
-            ("wider", colbert(32, 4096, 1024)),
-            ("widest", colbert(64, 8192, 2048)),
+            ("least", colbert(4, 256, 0.5)),
+            ("less", colbert(4, 512, 1.0)),
+            ("narrow", colbert(8, 1024, 1.75)),
+            ("wide", colbert(16, 2048, 3.0, rescore=3)),
+            ("wider", colbert(32, 4096, 4.0, rescore=5)),
+            ("widest", colbert(64, 16384, 6.0, rescore=10)),
             ("xtr", {"method": "xtr", "imputation": "cluster"}),
             ("xtr wide", {"method": "xtr", "imputation": "cluster", "probes": 128}),
             ("ceiling of the codec", {"method": "exact"}),
         ]
-        return points[:1] if "quantile" in self.variant else points
+        return [points[-1]] if "quantile" in self.variant else points
 
 
 if __name__ == "__main__":

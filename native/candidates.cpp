@@ -33,10 +33,10 @@ struct ByteScale {
     std::vector<float> low;
     float factor = 0.0f;
 
-    ByteScale(const Probing& probing, std::size_t padded, std::size_t centroids)
-        : low(probing.table.begin() + static_cast<std::ptrdiff_t>(centroids * padded), probing.table.end()) {
+    ByteScale(const std::vector<float>& table, const Probes& probes, std::size_t padded, std::size_t centroids)
+        : low(table.begin() + static_cast<std::ptrdiff_t>(centroids * padded), table.end()) {
         float range = 0.0f;
-        for (std::size_t j = 0; j < probing.probes.size(); ++j) range = std::max(range, probing.probes[j][0].score - low[j]);
+        for (std::size_t j = 0; j < probes.size(); ++j) range = std::max(range, probes[j][0].score - low[j]);
         if (range > 1e-30f) factor = 255.0f / range;
     }
 };
@@ -46,14 +46,15 @@ struct ByteScale {
 // Every document of a probed list gets, for each query token, the byte of its best probed centroid; a query token
 // that found nothing in the document counts as the worst centroid probed.
 Documents TokenEngine::gather(Query& query) {
-    const auto& probes = query.probing.probes;
+    const Probes& probes = query.probes;
+    const std::vector<float>& table = query.workspace.table;
     const std::size_t padded = query.prepared.padded;
-    const ByteScale bytes(query.probing, padded, codec_.centroids);
+    const ByteScale bytes(table, probes, padded, codec_.centroids);
     std::vector<std::vector<std::uint8_t>> gains(probes.size());
     for (std::size_t j = 0; j < probes.size(); ++j) {
         for (const Probe& probe : probes[j]) {
             std::uint8_t byte[kUnit];
-            kernels_.to_bytes(&query.probing.table[probe.centroid * padded + j / 8 * 8], 1, 8, &bytes.low[j / 8 * 8], bytes.factor,
+            kernels_.to_bytes(&table[probe.centroid * padded + j / 8 * 8], 1, 8, &bytes.low[j / 8 * 8], bytes.factor,
                               byte, kUnit);
             gains[j].push_back(byte[j % 8]);
         }
@@ -110,13 +111,15 @@ Documents TokenEngine::gather(Query& query) {
 std::vector<Hit> TokenEngine::interact(Query& query, const Documents& candidates) {
     const std::size_t padded = query.prepared.padded;
     const std::size_t stride = (query.prepared.count + kUnit - 1) / kUnit * kUnit;
-    const ByteScale scale(query.probing, padded, codec_.centroids);
-    std::vector<std::uint8_t> bytes(codec_.centroids * stride);
+    const std::vector<float>& table = query.workspace.table;
+    const ByteScale scale(table, query.probes, padded, codec_.centroids);
+    std::vector<std::uint8_t>& bytes = query.workspace.bytes;
+    bytes.resize(codec_.centroids * stride);
     std::vector<std::vector<std::uint64_t>> keys(query.team.size());
 
     query.team.run([&](std::size_t rank) {
         const Range mine = part_of(codec_.centroids, rank, query.team.size());
-        kernels_.to_bytes(query.probing.table.data() + mine.begin * padded, mine.end - mine.begin, padded, scale.low.data(),
+        kernels_.to_bytes(table.data() + mine.begin * padded, mine.end - mine.begin, padded, scale.low.data(),
                           scale.factor, bytes.data() + mine.begin * stride, stride);
     });
     query.team.run([&](std::size_t rank) {

@@ -47,30 +47,31 @@ private:
 
 }  // namespace
 
-Probing TokenEngine::probe(const PreparedQuery& query, std::size_t probes, Team& team) const {
+Probes TokenEngine::probe(const PreparedQuery& query, std::size_t probes, Team& team, std::vector<float>& table) const {
     const QueryLevels levels = query.levels();
     const std::size_t rows = codec_.centroids + 1;
     const std::size_t count = std::min(probes, codec_.centroids);
-    Probing probing{std::vector<float>(rows * query.padded), std::vector<std::vector<Probe>>(query.count)};
+    Probes chosen(query.count);
+    table.resize(rows * query.padded);
     std::vector<BestOfColumns> best(team.size(), BestOfColumns(query.padded, count));
 
     team.run([&](std::size_t rank) {
         const Range mine = part_of(rows, rank, team.size(), kBlock);
         for (std::size_t row = mine.begin; row < mine.end; row += kBlock) {
             const std::size_t n = std::min(kBlock, mine.end - row);
-            float* scores = probing.table.data() + row * query.padded;
+            float* scores = table.data() + row * query.padded;
             kernels_.centroid_scores(codec_.centroid_rows + row * codec_.width, codec_.centroid_scales + row, n, levels, scores);
             best[rank].look_at(kernels_, scores, std::min(n, codec_.centroids - row), row);
         }
     });
 
     for (std::size_t j = 0; j < query.count; ++j) {
-        auto& merged = probing.probes[j];
+        auto& merged = chosen[j];
         for (auto& part : best) merged.insert(merged.end(), part.best()[j].begin(), part.best()[j].end());
         keep_first(merged, count);
         std::sort(merged.begin(), merged.end(), nearer);
     }
-    return probing;
+    return chosen;
 }
 
 }  // namespace asterism

@@ -61,7 +61,7 @@ std::vector<Hit> TokenEngine::maxsim(Query& query, const Documents& documents, b
                 for (std::size_t t = 0; t < n; ++t) {
                     if (tokens.centroids[t] >= codec_.centroids) throw DamagedIndex("a token names a centroid that does not exist");
                 }
-                kernels_.maxsim_codes(tokens, codec_.format, levels, query.probing.table.data(), best.data());
+                kernels_.maxsim_codes(tokens, codec_.format, levels, query.workspace.table.data(), best.data());
             }
             float total = 0.0f;
             for (std::size_t j = 0; j < prepared.count; ++j) total += best[j];

@@ -89,7 +89,7 @@ std::size_t TokenEngine::probes_to_start_with(const SearchSettings& settings) co
 bool TokenEngine::probed_enough(const Query& query) const {
     const SearchSettings& settings = query.settings;
     if (settings.method != Method::xtr || settings.imputation != Imputation::cluster) return true;
-    return std::all_of(query.probing.probes.begin(), query.probing.probes.end(), [&](const std::vector<Probe>& probes) {
+    return std::all_of(query.probes.begin(), query.probes.end(), [&](const std::vector<Probe>& probes) {
         std::size_t tokens = 0;
         for (const Probe& probe : probes) tokens += list_tokens_[probe.centroid];
         return tokens >= settings.cluster_tokens || probes.size() == codec_.centroids;
@@ -147,7 +147,7 @@ SearchResult TokenEngine::search(const float* tokens, std::size_t count, std::si
     std::size_t probes = probes_to_start_with(settings);
     while (true) {
         if (needs_centroids) {
-            query.probing = probe(prepared, settings.method == Method::exact ? 1 : probes, team);
+            query.probes = probe(prepared, settings.method == Method::exact ? 1 : probes, team, workspace->table);
             watch.stage("centroids");
         }
         if (!probed_enough(query)) {

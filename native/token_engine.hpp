@@ -138,20 +138,26 @@ struct Probe {
 
 inline bool nearer(const Probe& a, const Probe& b) { return a.score != b.score ? a.score > b.score : a.centroid < b.centroid; }
 
-// Scores of all centroids, and for each query token its best ones, best first.
-struct Probing {
-    std::vector<float> table;                // (K + 1, padded)
-    std::vector<std::vector<Probe>> probes;  // (count,) lists
-};
+using Probes = std::vector<std::vector<Probe>>;  // for each query token its best centroids, best first
 
-// What a query leaves behind for the next one: arrays by document that are always zero between queries.
+// Memory that one query leaves to the next: fresh pages would cost more than what is written into them.
 struct Workspace {
+    std::vector<float> table;          // (K + 1, padded) scores of all centroids; the last row is the mean centroid's
+    std::vector<std::uint8_t> bytes;   // (K, stride) the same as bytes
+
+    // By document, and empty between queries.
     struct Tally {
         std::uint32_t total;
         std::uint32_t query_token;  // last counted, plus one
     };
-    std::vector<Tally> tallies;               // (documents,)
-    std::vector<std::vector<float>> best;     // (ranks, documents): XTR
+    std::vector<Tally> tallies;            // (documents,)
+    struct Sum {
+        float total;
+        std::uint32_t next;   // first query token not yet counted
+        std::uint32_t found;  // query tokens that retrieved something here
+    };
+    std::vector<Sum> sums;                 // (documents,): XTR
+    std::vector<std::vector<float>> best;  // (ranks, documents): XTR
 };
 
 using Documents = std::vector<std::uint32_t>;
@@ -175,7 +181,7 @@ public:
 private:
     struct Query;  // one search under way
 
-    Probing probe(const PreparedQuery& query, std::size_t probes, Team& team) const;
+    Probes probe(const PreparedQuery& query, std::size_t probes, Team& team, std::vector<float>& table) const;
     Documents gather(Query& query);
     std::vector<Hit> interact(Query& query, const Documents& candidates);
     std::vector<Hit> maxsim(Query& query, const Documents& documents, bool fine);
@@ -210,7 +216,7 @@ struct TokenEngine::Query {
     std::size_t eligible;  // documents in the subset
     Team& team;
     Workspace& workspace;
-    Probing probing;
+    Probes probes;
 };
 
 // The `keep` best, best first.

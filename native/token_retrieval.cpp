@@ -31,7 +31,7 @@ std::vector<Hit> TokenEngine::retrieve_tokens(Query& query) {
         best.resize(documents_, kNothing);
         std::vector<float> similarities;
         for (std::size_t j = rank; j < prepared.count; j += query.team.size()) {
-            const auto& probes = query.probing.probes[j];
+            const auto& probes = query.probes[j];
             auto& found = retrieved[j].documents;
             similarities.clear();
             const std::size_t lists = std::min(settings.probes, probes.size());
@@ -80,15 +80,13 @@ std::vector<Hit> TokenEngine::retrieve_tokens(Query& query) {
     // Sum over query tokens in order; the imputed ones between two retrieved ones come from prefix sums.
     std::vector<float> prefix(prepared.count + 1, 0.0f);
     for (std::size_t j = 0; j < prepared.count; ++j) prefix[j + 1] = prefix[j] + retrieved[j].imputed;
-    struct Sum {
-        float total;
-        std::uint32_t next;   // first query token not yet counted
-        std::uint32_t found;  // query tokens that retrieved something here
-    };
-    std::vector<Sum> sums(documents_);
+    auto& sums = query.workspace.sums;
+    sums.resize(documents_);
+    Documents touched;
     for (std::size_t j = 0; j < prepared.count; ++j) {
         for (const Hit& hit : retrieved[j].documents) {
-            Sum& sum = sums[hit.document];
+            Workspace::Sum& sum = sums[hit.document];
+            if (sum.found == 0) touched.push_back(hit.document);
             if (sum.next < j) sum.total += prefix[j] - prefix[sum.next];
             sum.total += hit.score;
             sum.next = static_cast<std::uint32_t>(j + 1);
@@ -96,14 +94,14 @@ std::vector<Hit> TokenEngine::retrieve_tokens(Query& query) {
         }
     }
     std::vector<Hit> hits;
-    for (std::size_t document = 0; document < documents_; ++document) {
-        Sum& sum = sums[document];
-        if (sum.found == 0) continue;
+    for (const std::uint32_t document : touched) {
+        Workspace::Sum& sum = sums[document];
         if (sum.next < prepared.count) sum.total += prefix[prepared.count] - prefix[sum.next];
         if (settings.imputation == Imputation::none) {  // mean over the query tokens that found it, on the scale of a sum
             sum.total = sum.total / static_cast<float>(sum.found) * static_cast<float>(prepared.count);
         }
-        hits.push_back({sum.total, static_cast<std::uint32_t>(document)});
+        hits.push_back({sum.total, document});
+        sum = {};
     }
     keep_best(hits, query.k);
     return hits;

@@ -6,9 +6,12 @@ it is written last, under a temporary name, and renamed: a folder without a vali
 
 from __future__ import annotations
 
+import glob
 import io
 import json
 import os
+import shutil
+import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import DamagedIndex, IndexBusy, NewerFormat, NotAnIndex
+from ..errors import DamagedIndex, IndexBusy, IndexExists, IndexFolderError, NewerFormat, NotAnIndex
 
 try:
     import fcntl
@@ -181,6 +184,43 @@ def read_manifest(folder: Path, kind: str, newest: int) -> dict[str, Any]:
         raise NewerFormat(f"{folder} has format {content['version']}, this reads up to {newest}: upgrade asterism")
     checked: dict[str, Any] = content
     return checked
+
+
+@contextmanager
+def folder_in_the_making(target: Path) -> Iterator[Path]:
+    """A folder beside `target` that becomes it when the block ends well, and goes when it does not.
+
+    What a killed process left is swept by the next one that makes the same target.
+    """
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        for leftover in target.parent.glob(f".{glob.escape(target.name)}.making-*-*"):
+            if not _alive(int(leftover.name.split("-")[-2])):
+                shutil.rmtree(leftover, ignore_errors=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.making-{os.getpid()}-", dir=target.parent))
+    except OSError as error:
+        raise IndexFolderError(f"{target.parent} cannot be written ({error.strerror}): choose another path") from error
+    try:
+        yield temporary
+        temporary.chmod(0o755)
+        fsync_folder(temporary)
+        try:
+            temporary.rename(target)
+        except OSError as error:
+            raise IndexExists(f"{target} was made by someone else meanwhile: choose another path") from error
+        fsync_folder(target.parent)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 @contextmanager

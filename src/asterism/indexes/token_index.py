@@ -29,6 +29,7 @@ from .search_defaults import plan_of
 from .storage import (
     REMEDY,
     FileFacts,
+    folder_in_the_making,
     fsync_folder,
     load_verified,
     read_manifest,
@@ -104,18 +105,8 @@ class TokenIndex:
         chosen = TokenBuild.of(settings)
         if target.exists():
             raise IndexExists(f"{target} exists already: choose another path, open it, or remove it first")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        for leftover in target.parent.glob(f".{target.name}.building-*"):
-            shutil.rmtree(leftover, ignore_errors=True)
-        temporary = target.parent / f".{target.name}.building-{os.getpid()}"
-        temporary.mkdir()
-        try:
+        with folder_in_the_making(target) as temporary:
             _write_index(temporary, vectors, chosen)
-            fsync_folder(temporary)
-            temporary.rename(target)
-            fsync_folder(target.parent)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
         return cls.open(target)
 
     @classmethod
