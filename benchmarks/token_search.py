@@ -178,7 +178,8 @@ def main() -> None:
     offsets = np.load(options.vectors / "document_offsets.npy")
     lengths = np.mean([b - a for a, b in pairwise(np.load(options.vectors / "query_offsets.npy"))])
     names = options.engines.split(",")
-    results = {threads: [run_engine(name, options, truth, threads) for name in names] for threads in options.threads}
+    runs = [[run_engine(name, options, truth, threads) for threads in options.threads] for name in names]
+    results = dict(zip(options.threads, map(list, zip(*runs, strict=True)), strict=True))
     head = (
         f"{offsets[-1]:,} vectors, {len(offsets) - 1:,} documents, {len(truth)} questions of {lengths:.1f} vectors\n\n"
     )

@@ -109,7 +109,7 @@ class TokenSearch(Settings):
     probes: int = 0
     candidates: int = 0
     refine: int = 0
-    confidence: float = 2.5
+    confidence: float = 3.0
     rescore: int = 0
     imputation: Imputation = "kth"
     retrieved: int = 0

@@ -7,7 +7,8 @@ from typing import Any
 
 from ..settings import TokenSearch
 
-PROBES_XTR = 32
+PROBES = 16
+PROBES_MANY = 32  # for XTR, which sees nothing else of a document, and for k beyond 100
 CANDIDATES = 1024
 RETRIEVED = 4096
 
@@ -22,17 +23,17 @@ def warp_tokens(tokens: int, centroids: int, k: int) -> int:
     return 50_000 if k <= 100 else 100_000
 
 
-def colbert_probes(k: int) -> int:
-    """More documents wanted, more lists looked at."""
-    return 8 if k <= 10 else 16 if k <= 100 else 32
+def default_candidates(k: int, documents: int) -> int:
+    """Grows as √documents: among more documents, more come close."""
+    return max(CANDIDATES, 16 * k, 8 * math.isqrt(documents))
 
 
-def plan_of(settings: TokenSearch, k: int, tokens: int, centroids: int) -> dict[str, Any]:
+def plan_of(settings: TokenSearch, k: int, documents: int, tokens: int, centroids: int) -> dict[str, Any]:
     """The settings with zeros filled in; nothing smaller than k."""
-    candidates = max(settings.candidates or max(CANDIDATES, 16 * k), k)
+    candidates = max(settings.candidates or default_candidates(k, documents), k)
     return {
         "method": settings.method,
-        "probes": settings.probes or (PROBES_XTR if settings.method == "xtr" else colbert_probes(k)),
+        "probes": settings.probes or (PROBES_MANY if settings.method == "xtr" or k > 100 else PROBES),
         "candidates": candidates,
         "refine": min(max(settings.refine or candidates // 2, k), candidates),
         "confidence": float(settings.confidence),

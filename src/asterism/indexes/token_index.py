@@ -231,7 +231,7 @@ class TokenIndex:
     def _native_settings(self, settings: TokenSearch | None, k: int) -> _native.SearchSettings:
         if settings is not None and not isinstance(settings, TokenSearch):
             raise SettingError(f"settings is a {type(settings).__name__}, expected TokenSearch(...)")
-        return _native.SearchSettings(**plan_of(settings or TokenSearch(), k, self.tokens, self.centroids))
+        return _native.SearchSettings(**plan_of(settings or TokenSearch(), k, len(self), self.tokens, self.centroids))
 
     def _checked_query(self, query: npt.ArrayLike, name: str) -> npt.NDArray[np.float32]:
         matrix = checked_matrix(query, name)
