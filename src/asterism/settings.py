@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeVar, get_args
@@ -50,6 +51,13 @@ def whole_number(name: str, value: object, least: int) -> int:
     if number < least:
         raise SettingError(f"{name} is {number}, expected at least {least}")
     return number
+
+
+def cores(threads: int) -> int:
+    """`threads`, or for 0 as many as this process may use."""
+    if threads:
+        return threads
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True)

@@ -198,7 +198,8 @@ def _shares(sizes: npt.NDArray[np.int64], total: int) -> npt.NDArray[np.int64]:
     for group in np.argsort(shares - ideal, kind="stable"):
         if shares.sum() >= total:
             break
-        shares[group] += min(total - int(shares.sum()), 1) if shares[group] < sizes[group] else 0
+        if shares[group] < sizes[group]:
+            shares[group] += 1
     return shares
 
 

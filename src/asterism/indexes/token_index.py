@@ -22,19 +22,16 @@ import numpy.typing as npt
 from ..errors import DamagedIndex, IndexExists, SettingError, VectorsError
 from ..kernels import _native, chosen_kernels
 from ..representations.multi_vector import TokenVectors, checked_finite, checked_matrix
-from ..settings import TokenBuild, TokenSearch, whole_number
-from .clustering import Centroids, centroid_count, train
-from .residual_codec import ResidualCodec, gaussian_codec, padded_width, quantile_codec, rotation_signs
+from ..settings import TokenBuild, TokenSearch, cores, whole_number
+from .codec_files import CODEC, open_codec, train_codec, write_codec
 from .search_defaults import plan_of
 from .storage import (
     REMEDY,
     FileFacts,
     folder_in_the_making,
     fsync_folder,
-    load_verified,
     read_manifest,
     verify_file,
-    write_arrays,
     write_manifest,
     writing,
 )
@@ -43,22 +40,8 @@ from .token_stream import Sample, TokenStream
 
 KIND = "asterism token index"
 VERSION = 1
-CODEC = "codec"
+SEGMENT = "segment"
 LONGEST_QUERY = 1024
-WIDEST_VECTOR = 4096
-
-CODEC_ARRAYS: dict[str, tuple[npt.DTypeLike, int]] = {
-    "rows": (np.uint8, 2),
-    "scales": (np.float32, 1),
-    "half_norms": (np.float32, 1),
-    "group_rows": (np.uint8, 2),
-    "group_scales": (np.float32, 1),
-    "group_half_norms": (np.float32, 1),
-    "starts": (np.uint32, 1),
-    "signs": (np.float32, 2),
-    "level_bytes": (np.uint8, 1),
-    "cutoffs": (np.float32, 1),
-}
 
 
 @dataclass(frozen=True)
@@ -88,7 +71,7 @@ class TokenIndex:
         self.settings = TokenBuild.of(manifest["settings"])
         self._manifest = manifest
         self._segments = [SegmentFacts(**facts) for facts in manifest["segments"]]
-        self._codec = _open_codec(path, manifest, self.settings)
+        self._codec = open_codec(path, manifest["codec"], self.settings)
         parts = [open_segment(path, facts, self._codec, self.settings) for facts in self._segments]
         with self._damage_reported():
             self._engine = _native.TokenEngine(self._codec.native(), parts, chosen_kernels())
@@ -123,10 +106,10 @@ class TokenIndex:
         with writing(self.path):
             manifest = read_manifest(self.path, KIND, VERSION)
             known = {facts["name"] for facts in manifest["segments"]}
-            for leftover in self.path.glob("segment-*"):
+            for leftover in self.path.glob(f"{SEGMENT}-*"):
                 if leftover.name not in known:
                     shutil.rmtree(leftover)
-            name = f"segment-{len(known) + 1:06d}"
+            name = f"{SEGMENT}-{len(known) + 1:06d}"
             stream = TokenStream(vectors, self.path)
             try:
                 facts = self._write_segment(stream, name)
@@ -148,7 +131,7 @@ class TokenIndex:
             tokens += len(chunk.flat)
         if documents == 0:
             raise VectorsError("zero documents were given, expected at least one")
-        threads = _cores(self.settings.threads)
+        threads = cores(self.settings.threads)
         return write_segment(self.path, name, stream, documents, tokens, self._codec, self.settings, threads)
 
     def search(
@@ -254,57 +237,16 @@ class TokenIndex:
         return np.ascontiguousarray(mask).view(np.uint8)
 
 
-def _cores(threads: int) -> int:
-    if threads:
-        return threads
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def _write_index(folder: Path, vectors: TokenVectors | Iterable[TokenVectors], settings: TokenBuild) -> None:
     stream = TokenStream(vectors, folder)
+    threads = cores(settings.threads)
     try:
         sample = Sample(stream, settings.seed)
-        codec = _train_codec(sample, settings)
-        (folder / CODEC).mkdir()
-        codec_files = write_arrays(folder / CODEC, _codec_arrays(codec))
-        threads = _cores(settings.threads)
-        facts = write_segment(
-            folder, "segment-000001", stream, sample.documents, sample.tokens, codec, settings, threads
-        )
+        codec = train_codec(sample, settings, threads)
+        codec_facts = write_codec(folder, codec)
+        name = f"{SEGMENT}-000001"
+        facts = write_segment(folder, name, stream, sample.documents, sample.tokens, codec, settings, threads)
     finally:
         stream.close()
-    scalars = {"dimensions": codec.dimensions, "step": codec.step, "zero": codec.zero}
     content = {"kind": KIND, "version": VERSION, "settings": asdict(settings)}
-    write_manifest(folder, {**content, "codec": {**scalars, "files": codec_files}, "segments": [facts.as_json()]})
-
-
-def _train_codec(sample: Sample, settings: TokenBuild) -> ResidualCodec:
-    if sample.dimensions > WIDEST_VECTOR:
-        raise VectorsError(f"the vectors have {sample.dimensions} dimensions, expected at most {WIDEST_VECTOR}")
-    rng = np.random.default_rng(settings.seed)
-    threads = _cores(settings.threads)
-    signs = rotation_signs(sample.dimensions, rng)
-    if settings.levels == "quantile":
-        signs = signs[:0]
-    rows = sample.take_rotated(signs, threads)
-    count = min(settings.centroids, len(rows)) or centroid_count(sample.tokens, len(rows))
-    centroids = train(rows, count, padded_width(sample.dimensions, settings.bits), rng, threads)
-    if settings.levels == "quantile" and settings.bits < 16:
-        return quantile_codec(centroids, rows, settings.bits, threads)
-    return gaussian_codec(centroids, signs, settings.bits)
-
-
-def _codec_arrays(codec: ResidualCodec) -> dict[str, npt.NDArray[Any]]:
-    return {name: getattr(codec if hasattr(codec, name) else codec.centroids, name) for name in CODEC_ARRAYS}
-
-
-def _open_codec(path: Path, manifest: dict[str, Any], settings: TokenBuild) -> ResidualCodec:
-    facts = manifest["codec"]
-    folder = path / CODEC
-    arrays = {}
-    for name, (dtype, dimensions) in CODEC_ARRAYS.items():  # small, and everything depends on them
-        arrays[name] = load_verified(folder / f"{name}.npy", facts["files"][f"{name}.npy"], dtype, dimensions)
-    signs, level_bytes, cutoffs = (arrays.pop(name) for name in ("signs", "level_bytes", "cutoffs"))
-    centroids = Centroids(dimensions=facts["dimensions"], **arrays)
-    whole = settings.levels == "quantile"
-    return ResidualCodec(settings.bits, centroids, signs, level_bytes, cutoffs, facts["step"], facts["zero"], whole)
+    write_manifest(folder, {**content, "codec": codec_facts, "segments": [facts.as_json()]})
