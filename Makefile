@@ -60,4 +60,4 @@ bench-fixed:
 	$(BENCH_PYTHON) benchmarks/fixed_vectors.py --vectors $(BENCH)/vectors --work $(BENCH)
 
 clean:
-	rm -rf $(VENV) $(SANITIZED) build .demo
+	rm -rf $(VENV) $(SANITIZED) build

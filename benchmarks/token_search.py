@@ -78,6 +78,7 @@ def run_engine(name: str, options: argparse.Namespace, truth: np.ndarray, thread
         command += ["--threads", str(threads), "--ks", ",".join(map(str, options.ks))]
         if threads > 1:
             command.append("--search-only")
+        out.unlink(missing_ok=True)
         begin = time.time()
         subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
         print(f"{name}, {threads} thread(s): {time.time() - begin:.0f} s", file=sys.stderr)

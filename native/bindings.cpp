@@ -10,7 +10,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <atomic>
-#include <cstring>
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -36,15 +35,24 @@ const Kernels& kernels_named(const std::string& name) {
     return *found;
 }
 
-// Arrays of a codec, kept alive with the views into them.
-struct PyCodec {
-    In<std::uint8_t, 2> centroid_rows;
-    In<float, 1> centroid_scales;
+// Arrays kept alive with the views into them.
+struct PyCentroids {
+    In<std::uint8_t, 2> rows;
+    In<float, 1> scales;
     In<float, 1> half_norms;
     In<std::uint8_t, 2> group_rows;
     In<float, 1> group_scales;
     In<float, 1> group_half_norms;
-    In<std::uint32_t, 1> group_starts;
+    In<std::uint32_t, 1> starts;
+
+    CentroidTree tree() const {
+        return {rows.shape(1),     rows.data(),         scales.data(),           half_norms.data(), group_rows.shape(0),
+                group_rows.data(), group_scales.data(), group_half_norms.data(), starts.data()};
+    }
+};
+
+struct PyCodec {
+    PyCentroids centroids;
     In<float, 2> signs;
     In<std::uint8_t, 1> levels;
     In<float, 1> cutoffs;
@@ -55,16 +63,14 @@ struct PyCodec {
     bool scales_whole_vector;
 
     CodeFormat format() const {
-        const std::size_t row_bytes = bits < 16 ? centroid_rows.shape(1) / dimensions_per_unit(bits) * kUnit : 0;
+        const std::size_t row_bytes = bits < 16 ? centroids.rows.shape(1) / dimensions_per_unit(bits) * kUnit : 0;
         return {bits, row_bytes, levels.data(), step, scales_whole_vector};
     }
-    CentroidTree tree() const {
-        return {centroid_rows.shape(1), half_norms.shape(0),  centroid_rows.data(),    centroid_scales.data(), half_norms.data(),
-                group_rows.shape(0),    group_rows.data(),    group_scales.data(),     group_half_norms.data(), group_starts.data()};
-    }
+    ResidualCoder coder() const { return {dimensions, centroids.rows.shape(1), format(), cutoffs.data(), zero}; }
     Codec codec() const {
-        return {dimensions,           centroid_rows.shape(1), bits, format(), zero, half_norms.shape(0), centroid_rows.data(),
-                centroid_scales.data(), signs.shape(0),         signs.data()};
+        const std::size_t count = centroids.half_norms.shape(0);
+        return {dimensions, centroids.rows.shape(1), bits,           format(),      zero, count, centroids.rows.data(),
+                centroids.scales.data(), signs.shape(0), signs.data()};
     }
 };
 
@@ -168,11 +174,7 @@ nb::object search_many(PyEngine& self, In<float, 2> tokens, In<std::int64_t, 1> 
                     scores[i * k + h] = result.hits[h].score;
                 }
                 const std::lock_guard lock(mutex);
-                for (const auto& [stage, seconds] : result.timings) {
-                    auto known = std::find_if(timings.begin(), timings.end(), [&](const auto& t) { return t.first == stage; });
-                    if (known == timings.end()) timings.emplace_back(stage, seconds);
-                    else known->second += seconds;
-                }
+                for (const auto& [stage, seconds] : result.timings) add_time(timings, stage, seconds);
             }
         });
     }
@@ -182,19 +184,23 @@ nb::object search_many(PyEngine& self, In<float, 2> tokens, In<std::int64_t, 1> 
 }
 
 void bind_engine(nb::module_& m) {
+    nb::class_<PyCentroids>(m, "Centroids")
+        .def(
+            "__init__",
+            [](PyCentroids* self, In<std::uint8_t, 2> rows, In<float, 1> scales, In<float, 1> half_norms,
+               In<std::uint8_t, 2> group_rows, In<float, 1> group_scales, In<float, 1> group_half_norms,
+               In<std::uint32_t, 1> starts) {
+                new (self) PyCentroids{rows, scales, half_norms, group_rows, group_scales, group_half_norms, starts};
+            },
+            nb::kw_only(), "rows"_a, "scales"_a, "half_norms"_a, "group_rows"_a, "group_scales"_a, "group_half_norms"_a, "starts"_a);
     nb::class_<PyCodec>(m, "Codec")
         .def(
             "__init__",
-            [](PyCodec* self, In<std::uint8_t, 2> centroid_rows, In<float, 1> centroid_scales, In<float, 1> half_norms,
-               In<std::uint8_t, 2> group_rows, In<float, 1> group_scales, In<float, 1> group_half_norms,
-               In<std::uint32_t, 1> group_starts, In<float, 2> signs, In<std::uint8_t, 1> levels, In<float, 1> cutoffs,
+            [](PyCodec* self, const PyCentroids& centroids, In<float, 2> signs, In<std::uint8_t, 1> levels, In<float, 1> cutoffs,
                std::size_t dimensions, int bits, float step, float zero, bool scales_whole_vector) {
-                new (self) PyCodec{centroid_rows, centroid_scales, half_norms, group_rows, group_scales, group_half_norms,
-                                   group_starts,  signs,           levels,     cutoffs,    dimensions,   bits,
-                                   step,          zero,            scales_whole_vector};
+                new (self) PyCodec{centroids, signs, levels, cutoffs, dimensions, bits, step, zero, scales_whole_vector};
             },
-            nb::kw_only(), "centroid_rows"_a, "centroid_scales"_a, "half_norms"_a, "group_rows"_a, "group_scales"_a,
-            "group_half_norms"_a, "group_starts"_a, "signs"_a, "levels"_a, "cutoffs"_a, "dimensions"_a, "bits"_a, "step"_a, "zero"_a,
+            nb::kw_only(), "centroids"_a, "signs"_a, "levels"_a, "cutoffs"_a, "dimensions"_a, "bits"_a, "step"_a, "zero"_a,
             "scales_whole_vector"_a);
     nb::class_<PySegment>(m, "Segment")
         .def(
@@ -247,13 +253,13 @@ void bind_build(nb::module_& m) {
         "rows"_a, "signs"_a, "out"_a, "threads"_a, "kernels"_a, "rows (n, d) float16 (as uint16) or float32 -> out (n, d)");
     m.def(
         "assign",
-        [](const PyCodec& codec, In<float, 2> rows, Out<std::uint32_t, 1> nearest, std::size_t shortlist, std::size_t threads,
-           const std::string& kernels) {
+        [](const PyCentroids& centroids, In<float, 2> rows, Out<std::uint32_t, 1> nearest, std::size_t shortlist,
+           std::size_t threads, const std::string& kernels) {
             nb::gil_scoped_release release;
-            assign(kernels_named(kernels), codec.tree(), rows.data(), rows.shape(0), rows.shape(1), shortlist, threads,
+            assign(kernels_named(kernels), centroids.tree(), rows.data(), rows.shape(0), rows.shape(1), shortlist, threads,
                    nearest.data());
         },
-        "codec"_a, "rows"_a, "nearest"_a, "shortlist"_a, "threads"_a, "kernels"_a);
+        "centroids"_a, "rows"_a, "nearest"_a, "shortlist"_a, "threads"_a, "kernels"_a);
     m.def(
         "sum_by_centroid",
         [](In<float, 2> rows, In<std::uint32_t, 1> nearest, Out<double, 2> sums, Out<std::int64_t, 1> counts, std::size_t threads) {
@@ -267,8 +273,7 @@ void bind_build(nb::module_& m) {
         [](const PyCodec& codec, In<float, 2> rows, In<std::uint32_t, 1> nearest, Out<std::uint8_t, 2> codes, Out<float, 1> scales,
            std::size_t threads, const std::string& kernels) {
             nb::gil_scoped_release release;
-            const ResidualCoder coder{codec.dimensions, codec.centroid_rows.shape(1), codec.format(), codec.cutoffs.data(), codec.zero};
-            encode(kernels_named(kernels), coder, codec.tree(), rows.data(), rows.shape(0), nearest.data(), threads, codes.data(),
+            encode(kernels_named(kernels), codec.coder(), codec.centroids.tree(), rows.data(), rows.shape(0), nearest.data(), threads, codes.data(),
                    scales.data());
         },
         "codec"_a, "rows"_a, "nearest"_a, "codes"_a, "scales"_a, "threads"_a, "kernels"_a);

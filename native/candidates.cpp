@@ -43,59 +43,68 @@ struct ByteScale {
 
 }  // namespace
 
-// Every document of a probed list gets, for each query token, the byte of its best probed centroid; a query token
-// that found nothing in the document counts as the worst centroid probed.
-Documents TokenEngine::gather(Query& query) {
-    const Probes& probes = query.probes;
+// By query token and probe: the bytes by which a document there beats one that was not found.
+TokenEngine::Gains TokenEngine::gains_of(const Query& query) const {
     const std::vector<float>& table = query.workspace.table;
     const std::size_t padded = query.prepared.padded;
-    const ByteScale bytes(table, probes, padded, codec_.centroids);
-    std::vector<std::vector<std::uint8_t>> gains(probes.size());
-    for (std::size_t j = 0; j < probes.size(); ++j) {
-        for (const Probe& probe : probes[j]) {
+    const ByteScale bytes(table, query.probes, padded, codec_.centroids);
+    Gains gains(query.probes.size());
+    for (std::size_t j = 0; j < gains.size(); ++j) {
+        const std::size_t group = j / kQueryGroup * kQueryGroup;
+        for (const Probe& probe : query.probes[j]) {
             std::uint8_t byte[kUnit];
-            kernels_.to_bytes(&table[probe.centroid * padded + j / 8 * 8], 1, 8, &bytes.low[j / 8 * 8], bytes.factor,
-                              byte, kUnit);
-            gains[j].push_back(byte[j % 8]);
+            kernels_.to_bytes(&table[probe.centroid * padded + group], 1, kQueryGroup, &bytes.low[group], bytes.factor, byte, kUnit);
+            gains[j].push_back(byte[j - group]);
         }
         for (auto& gain : gains[j]) gain = static_cast<std::uint8_t>(gain - gains[j].back());
     }
+    return gains;
+}
 
+// Adds to the tallies of a segment's documents begin..end; new ones are noted in `touched`.
+void TokenEngine::tally(Query& query, const Segment& segment, Range range, const Gains& gains, Documents& touched) {
+    auto& tallies = query.workspace.tallies;
+    const bool whole = range.begin == 0 && range.end == segment.documents;
+    for (std::size_t j = 0; j < gains.size(); ++j) {
+        const auto stamp = static_cast<std::uint32_t>(j + 1);
+        for (std::size_t p = 0; p < gains[j].size(); ++p) {  // best first: the first gain of a document is its largest
+            const Range list = segment.list_of(query.probes[j][p].centroid);
+            const std::uint32_t* entry = segment.list_documents + list.begin;
+            const std::uint32_t* last = segment.list_documents + list.end;
+            if (!whole) {  // lists are sorted by document
+                entry = std::lower_bound(entry, last, range.begin);
+                last = std::lower_bound(entry, last, range.end);
+            }
+            for (; entry != last; ++entry) {
+                if (*entry < range.begin || *entry >= range.end) throw DamagedIndex("a list names a document out of order");
+                const std::size_t document = segment.first_document + *entry;
+                Workspace::Tally& tally = tallies[document];
+                if (tally.query_token == stamp) continue;
+                if (tally.query_token == 0) {
+                    if (query.subset && !query.subset[document]) continue;
+                    touched.push_back(static_cast<std::uint32_t>(document));
+                }
+                tally.query_token = stamp;
+                tally.total += gains[j][p];
+            }
+        }
+    }
+}
+
+// Every document of a probed list gets, for each query token, the byte of its best probed centroid; a query token
+// that found nothing in the document counts as the worst centroid probed.
+Documents TokenEngine::gather(Query& query) {
+    const Gains gains = gains_of(query);
     auto& tallies = query.workspace.tallies;
     tallies.resize(documents_);
     std::vector<std::vector<std::uint64_t>> keys(query.team.size());
-    query.team.run([&](std::size_t rank) {  // each rank owns a range of documents; lists are sorted by document
+    query.team.run([&](std::size_t rank) {  // each rank owns a range of documents
         const Range mine = part_of(documents_, rank, query.team.size());
         Documents touched;
         for (const Segment& segment : segments_) {
-            if (segment.first_document >= mine.end || segment.first_document + segment.documents <= mine.begin) continue;
-            const std::size_t begin = std::max(mine.begin, segment.first_document) - segment.first_document;
-            const std::size_t end = std::min(mine.end - segment.first_document, segment.documents);
-            const bool whole = begin == 0 && end == segment.documents;
-            for (std::size_t j = 0; j < probes.size(); ++j) {
-                for (std::size_t p = 0; p < probes[j].size(); ++p) {
-                    const Range list = segment.list_of(probes[j][p].centroid);
-                    const std::uint32_t* entry = segment.list_documents + list.begin;
-                    const std::uint32_t* last = segment.list_documents + list.end;
-                    if (!whole) {
-                        entry = std::lower_bound(entry, last, begin);
-                        last = std::lower_bound(entry, last, end);
-                    }
-                    const auto stamp = static_cast<std::uint32_t>(j + 1);
-                    for (; entry != last; ++entry) {
-                        if (*entry >= segment.documents) throw DamagedIndex("a list names a document that does not exist");
-                        const std::size_t document = segment.first_document + *entry;
-                        Workspace::Tally& tally = tallies[document];
-                        if (tally.query_token == stamp) continue;
-                        if (tally.query_token == 0) {
-                            if (query.subset && !query.subset[document]) continue;
-                            touched.push_back(static_cast<std::uint32_t>(document));
-                        }
-                        tally.query_token = stamp;
-                        tally.total += gains[j][p];
-                    }
-                }
-            }
+            const std::size_t first = segment.first_document;
+            const Range part{std::max(mine.begin, first), std::min(mine.end, first + segment.documents)};
+            if (part.begin < part.end) tally(query, segment, {part.begin - first, part.end - first}, gains, touched);
         }
         keys[rank].reserve(touched.size());
         for (const std::uint32_t document : touched) {
@@ -132,6 +141,7 @@ std::vector<Hit> TokenEngine::interact(Query& query, const Documents& candidates
             }
             const Segment& segment = segment_of(candidates[i]);
             const Range tokens = segment.tokens_of(candidates[i] - segment.first_document);
+            if (tokens.begin == tokens.end) continue;  // nothing to refine
             const std::uint32_t total = kernels_.interaction(bytes.data(), stride, codec_.centroids, segment.centroids + tokens.begin,
                                                              tokens.end - tokens.begin);
             if (total == kDamagedIds) throw DamagedIndex("a token names a centroid that does not exist");

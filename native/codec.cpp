@@ -32,7 +32,7 @@ public:
             eight_scales_[j] = scales_[i];
             eight_offsets_[j] = offsets_[i];
         }
-        return {kQueryGroup, kQueryGroup, width_, eight_.data(), eight_scales_, eight_offsets_, eight_offsets_};
+        return {kQueryGroup, width_, eight_.data(), eight_scales_, eight_offsets_, eight_offsets_};
     }
 
 private:

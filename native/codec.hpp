@@ -13,7 +13,6 @@ namespace asterism {
 // Centroids in groups of neighbours: a vector looks only at the children of its nearest groups.
 struct CentroidTree {
     std::size_t width;
-    std::size_t count;               // K
     const std::uint8_t* rows;        // (K, width) levels
     const float* scales;             // (K,)
     const float* half_norms;         // (K,) |c|^2 / 2

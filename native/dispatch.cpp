@@ -8,8 +8,7 @@ namespace asterism {
 const Kernels* find_kernels(const char* name) {
     const bool any = std::strcmp(name, "auto") == 0;
 #if defined(ASTERISM_X86)
-    const bool runs_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
-    if (runs_avx2 && (any || std::strcmp(name, "avx2") == 0)) return &avx2_kernels();
+    if (__builtin_cpu_supports("avx2") && (any || std::strcmp(name, "avx2") == 0)) return &avx2_kernels();
 #endif
     if (any || std::strcmp(name, "scalar") == 0) return &scalar_kernels();
     return nullptr;

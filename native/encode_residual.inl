@@ -15,7 +15,7 @@ float encode_residual(const float* row, const ResidualCoder& coder, const std::u
     const std::size_t width = coder.width;
     float* residual = scratch;
     float* decoded = scratch + width;
-    auto* codes = reinterpret_cast<std::int32_t*>(scratch + 2 * width);
+    float* codes = scratch + 2 * width;  // whole numbers, as floats so that the comparisons below stay in one type
 
     for (std::size_t j = 0; j < d; ++j) residual[j] = row[j] - centroid_scale * (static_cast<float>(centroid[j]) - kCentroidZero);
     for (std::size_t j = d; j < width; ++j) residual[j] = 0.0f;
@@ -23,19 +23,21 @@ float encode_residual(const float* row, const ResidualCoder& coder, const std::u
     const float energy = lane_dot(residual, residual, width);
     float factor = 1.0f;
     if (!coder.format.scales_whole_vector) factor = energy > 0.0f ? std::sqrt(static_cast<float>(d) / energy) : 0.0f;
-    for (std::size_t j = 0; j < width; ++j) codes[j] = 0;
+    for (std::size_t j = 0; j < width; ++j) codes[j] = 0.0f;
     for (int k = 0; k + 1 < (1 << coder.format.bits); ++k) {
         const float cutoff = coder.cutoffs[k];
-        for (std::size_t j = 0; j < width; ++j) codes[j] += residual[j] * factor > cutoff ? 1 : 0;
+        for (std::size_t j = 0; j < width; ++j) codes[j] += residual[j] * factor > cutoff ? 1.0f : 0.0f;
     }
-    for (std::size_t j = 0; j < width; ++j) decoded[j] = static_cast<float>(coder.format.levels[codes[j]]) - coder.zero;
+    for (std::size_t j = 0; j < width; ++j) decoded[j] = static_cast<float>(coder.format.levels[static_cast<int>(codes[j])]) - coder.zero;
 
     const std::size_t bits = static_cast<std::size_t>(coder.format.bits);
     const std::size_t per_byte = 8 / bits;
     for (std::size_t unit = 0; unit < coder.format.row_bytes / kUnit; ++unit) {
         for (std::size_t j = 0; j < kUnit; ++j) {
             std::int32_t byte = 0;
-            for (std::size_t part = 0; part < per_byte; ++part) byte |= codes[(unit * per_byte + part) * kUnit + j] << (bits * part);
+            for (std::size_t part = 0; part < per_byte; ++part) {
+                byte |= static_cast<std::int32_t>(codes[(unit * per_byte + part) * kUnit + j]) << (bits * part);
+            }
             packed[unit * kUnit + j] = static_cast<std::uint8_t>(byte);
         }
     }

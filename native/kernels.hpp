@@ -12,7 +12,6 @@ namespace asterism {
 
 // A code or a centroid is a row of levels 0..63, one byte a dimension; the value is step * (level - zero).
 // Six bits, because two products of a level with a signed query byte, added, still fit 16 bits.
-inline constexpr int kLevels = 64;
 inline constexpr float kCentroidZero = 31.5f;
 
 // A packed code is a row of 16-byte units: byte j of a unit holds dimensions j, 16 + j, 32 + j ... of that unit,
@@ -27,8 +26,7 @@ inline constexpr std::size_t kQueryGroup = 8;
 
 // Query tokens as signed bytes: value = scale * byte. Rows are padded to `width` and `padded` with zeros.
 struct QueryLevels {
-    std::size_t count;             // tokens
-    std::size_t padded;            // count rounded up to kQueryGroup
+    std::size_t padded;            // tokens, rounded up to kQueryGroup
     std::size_t width;             // bytes a row, a multiple of 32
     const std::int8_t* rows;       // (padded, width)
     const float* scale;            // (padded,)

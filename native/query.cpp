@@ -25,7 +25,7 @@ PreparedQuery::PreparedQuery(const Kernels& kernels, const Codec& codec, const f
 }
 
 QueryLevels PreparedQuery::levels() const {
-    return {count, padded, width, rows.data(), scale.data(), centroid_offset.data(), code_offset.data()};
+    return {padded, width, rows.data(), scale.data(), centroid_offset.data(), code_offset.data()};
 }
 
 }  // namespace asterism

@@ -11,16 +11,15 @@ constexpr std::size_t kStep = 32;   // documents refined between two looks at wh
 constexpr std::size_t kLeast = 64;  // documents that are refined before the first look
 
 // Running mean and standard deviation of what refinement adds to an estimate.
-class Gains {
+class Additions {
 public:
     void add(double gain) {
-        if (!std::isfinite(gain)) return;  // a document without vectors
         ++count_;
         sum_ += gain;
         squares_ += gain * gain;
     }
-    double mean() const { return sum_ / std::max(1.0, count_); }
-    double deviation() const { return std::sqrt(std::max(0.0, squares_ / std::max(1.0, count_) - mean() * mean())); }
+    double mean() const { return sum_ / count_; }
+    double deviation() const { return std::sqrt(std::max(0.0, squares_ / count_ - mean() * mean())); }
 
 private:
     double count_ = 0.0;
@@ -75,21 +74,21 @@ std::vector<Hit> TokenEngine::maxsim(Query& query, const Documents& documents, b
 // it, does not reach the last place worth having: easy queries stop early, hard ones go on.
 std::vector<Hit> TokenEngine::refine(Query& query, const std::vector<Hit>& estimated, std::size_t keep) {
     std::vector<Hit> hits;
-    Gains gains;
+    Additions additions;
     for (std::size_t done = 0; done < estimated.size();) {
         const std::size_t count = std::min(done == 0 ? kLeast : kStep, estimated.size() - done);
         Documents next(count);
         for (std::size_t i = 0; i < count; ++i) next[i] = estimated[done + i].document;
         const std::vector<Hit> scored = maxsim(query, next, false);
         for (std::size_t i = 0; i < count; ++i) {
-            gains.add(static_cast<double>(scored[i].score) - static_cast<double>(estimated[done + i].score));
+            additions.add(static_cast<double>(scored[i].score) - static_cast<double>(estimated[done + i].score));
         }
         hits.insert(hits.end(), scored.begin(), scored.end());
         done += count;
         if (done == estimated.size() || hits.size() < keep) continue;
         const auto last = hits.begin() + static_cast<std::ptrdiff_t>(keep) - 1;
         std::nth_element(hits.begin(), last, hits.end(), before);
-        const double hoped = static_cast<double>(estimated[done].score) + gains.mean() + query.settings.confidence * gains.deviation();
+        const double hoped = static_cast<double>(estimated[done].score) + additions.mean() + query.settings.confidence * additions.deviation();
         if (hoped < static_cast<double>(last->score)) break;
     }
     keep_best(hits, keep);

@@ -6,7 +6,7 @@
 //   interaction  centroid-only MaxSim of the best of those                           candidates.cpp
 //   refine       MaxSim over the stored codes, best estimates first, while it pays   refine.cpp
 //   rescore      MaxSim over the finer copy of the last few, where there is one      refine.cpp
-//   retrieve, impute   instead of the last four: XTR                                 token_retrieval.cpp
+//   retrieve     instead of the last four: XTR, imputation included                  token_retrieval.cpp
 #pragma once
 
 #include "codec.hpp"
@@ -97,6 +97,12 @@ struct SearchResult {
     Timings timings;
 };
 
+inline void add_time(Timings& timings, const char* stage, double seconds) {
+    const auto known = std::find_if(timings.begin(), timings.end(), [stage](const auto& entry) { return entry.first == stage; });
+    if (known == timings.end()) timings.emplace_back(stage, seconds);
+    else known->second += seconds;
+}
+
 // Adds the time since the last call to a stage's total.
 class Stopwatch {
 public:
@@ -104,11 +110,8 @@ public:
 
     void stage(const char* name) {
         const auto now = Clock::now();
-        const double seconds = std::chrono::duration<double>(now - last_).count();
+        add_time(timings_, name, std::chrono::duration<double>(now - last_).count());
         last_ = now;
-        const auto known = std::find_if(timings_.begin(), timings_.end(), [name](const auto& entry) { return entry.first == name; });
-        if (known == timings_.end()) timings_.emplace_back(name, seconds);
-        else known->second += seconds;
     }
 
 private:
@@ -172,8 +175,6 @@ class TokenEngine {
 public:
     TokenEngine(const Kernels& kernels, Codec codec, std::vector<Segment> segments);
 
-    std::size_t documents() const { return documents_; }
-
     // query (count, d); subset (documents,) of 0 and 1, or nullptr for all.
     SearchResult search(const float* query, std::size_t count, std::size_t k, const SearchSettings& settings,
                         const std::uint8_t* subset);
@@ -182,6 +183,9 @@ private:
     struct Query;  // one search under way
 
     Probes probe(const PreparedQuery& query, std::size_t probes, Team& team, std::vector<float>& table) const;
+    using Gains = std::vector<std::vector<std::uint8_t>>;
+    Gains gains_of(const Query& query) const;
+    void tally(Query& query, const Segment& segment, Range range, const Gains& gains, Documents& touched);
     Documents gather(Query& query);
     std::vector<Hit> interact(Query& query, const Documents& candidates);
     std::vector<Hit> maxsim(Query& query, const Documents& documents, bool fine);

@@ -12,18 +12,12 @@ import pytest
 import asterism
 
 SOURCE = Path(asterism.__file__).parent
-VALUES = {"errors", "settings", "corpus", "results", "representations", "kernels"}
 MAY_IMPORT = {
     "errors": set(),
     "settings": {"errors"},
-    "corpus": {"errors"},
-    "results": {"errors"},
     "representations": {"errors"},
     "kernels": {"errors"},
-    "indexes": VALUES,
-    "search": VALUES | {"indexes"},
-    "encoders": {"errors", "settings", "corpus", "results", "representations"},
-    "retriever": VALUES | {"encoders", "indexes", "search"},
+    "indexes": {"errors", "settings", "representations", "kernels"},
 }
 HEAVY = {"torch", "transformers"}
 

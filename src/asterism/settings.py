@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import operator
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeVar, get_args
+
+import numpy as np
 
 from .errors import SettingError
 
@@ -17,6 +20,9 @@ Levels = Literal["gaussian", "quantile"]
 Refinement = Literal["none", "float16"]
 
 Self = TypeVar("Self", bound="Settings")
+
+LARGEST = 2**31 - 1
+MOST_THREADS = 256
 
 
 class Settings:
@@ -39,17 +45,18 @@ class Settings:
 
 
 def _one_of(name: str, value: object, choices: tuple[object, ...]) -> None:
-    if value not in choices or isinstance(value, bool):
+    if value not in choices:
         raise SettingError(f"{name} is {value!r}, expected one of {', '.join(repr(c) for c in choices)}")
 
 
-def whole_number(name: str, value: object, least: int) -> int:
-    """`value` as an int of at least `least`; NumPy's integers count, booleans do not."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise SettingError(f"{name} is {value!r}, expected a whole number of at least {least}")
-    number = int(value.__index__())
-    if number < least:
-        raise SettingError(f"{name} is {number}, expected at least {least}")
+def whole_number(name: str, value: Any, least: int, most: int = LARGEST) -> int:
+    """`value` as an int from `least` to `most`; NumPy's integers count, booleans do not."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if isinstance(value, bool | np.bool_) or not least <= number <= most:
+        raise SettingError(f"{name} is {value!r}, expected a whole number from {least} to {most}")
     return number
 
 
@@ -70,7 +77,7 @@ class TokenBuild(Settings):
     levels       "gaussian": random rotation, Lloyd–Max levels, an unbiased scale a vector (RaBitQ);
                  "quantile": ColBERTv2's pooled quantiles and unit length after decoding
     refinement   "float16" keeps a second, finer copy that is read for the last few documents only
-    centroids    number of centroids (0: 2^⌊log2(16·√vectors)⌋, bounded by the sample)
+    centroids    about how many centroids (0: 2^⌊log2(16·√vectors)⌋, bounded by the sample)
     threads      used while building (0: all cores); they never change the result
     """
 
@@ -84,11 +91,12 @@ class TokenBuild(Settings):
 
     def __post_init__(self) -> None:
         """Check every value."""
+        for name in ("bits", "fixed", "seed", "centroids"):
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), 0))
+        object.__setattr__(self, "threads", whole_number("threads", self.threads, 0, MOST_THREADS))
         _one_of("bits", self.bits, get_args(Bits))
         _one_of("levels", self.levels, get_args(Levels))
         _one_of("refinement", self.refinement, get_args(Refinement))
-        for name in ("fixed", "seed", "centroids", "threads"):
-            whole_number(name, getattr(self, name), 0)
         if self.refinement != "none" and self.bits >= 16:
             raise SettingError(f"refinement={self.refinement!r} needs bits 1, 2 or 4, not {self.bits}")
 
@@ -110,7 +118,7 @@ class TokenSearch(Settings):
                  the mean over the query tokens that found something
     retrieved    XTR's k': tokens kept for each query token (imputation "kth")
     cluster_tokens   WARP's t' (imputation "cluster")
-    threads      that work on one query together; they never change the result
+    threads      that work on one query together (search_many: see there); they never change the result
     """
 
     method: Method = "colbert"
@@ -129,8 +137,8 @@ class TokenSearch(Settings):
         _one_of("method", self.method, get_args(Method))
         _one_of("imputation", self.imputation, get_args(Imputation))
         for name in ("probes", "candidates", "refine", "rescore", "retrieved", "cluster_tokens"):
-            whole_number(name, getattr(self, name), 0)
-        whole_number("threads", self.threads, 1)
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), 0))
+        object.__setattr__(self, "threads", whole_number("threads", self.threads, 1, MOST_THREADS))
         if (
             isinstance(self.confidence, bool)
             or not isinstance(self.confidence, float | int)

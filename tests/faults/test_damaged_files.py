@@ -17,7 +17,7 @@ import pytest
 
 from asterism import TokenIndex, TokenSearch
 from asterism.errors import DamagedIndex, IndexBusy, IndexFolderError, NewerFormat, NotAnIndex
-from asterism.indexes.storage import MANIFEST, writing
+from asterism.indexes.storage import LOCK, MANIFEST, writing
 from tests.conftest import make_query, make_vectors
 
 METHODS = ["exact", "colbert", "xtr"]
@@ -116,6 +116,48 @@ def test_leftovers_of_a_killed_add_are_swept(index: TokenIndex) -> None:
     (leftover / "codes.npy").write_bytes(b"half")
     assert len(TokenIndex.open(index.path)) == 60
     assert len(index.add(make_vectors(3, 16))) == 63
+
+
+def test_leftovers_of_a_killed_build_are_swept(tmp_path: Path) -> None:
+    dead, foreign, living = (tmp_path / f".x.making-{name}" for name in ("dead", "old-copy", "living"))
+    for folder in (dead, foreign, living):
+        folder.mkdir()
+    (dead / LOCK).touch()
+    with writing(living):
+        TokenIndex.build(tmp_path / "x", make_vectors(5, 8, shortest=1))
+    assert not dead.exists()
+    assert foreign.exists()
+    assert living.exists()
+
+
+def test_files_of_others_stay(index: TokenIndex) -> None:
+    (index.path / "segment-000001.bak").mkdir()
+    (index.path / "segment-notes.txt").touch()
+    index.add(make_vectors(3, 16))
+    assert (index.path / "segment-000001.bak").exists()
+    assert (index.path / "segment-notes.txt").exists()
+
+
+def test_arrays_that_do_not_belong_together(index: TokenIndex) -> None:
+    """Valid checksums, wrong shapes: refused before native code sees them."""
+    manifest = json.loads(json.loads((index.path / MANIFEST).read_text())["content"])
+    for name, values in {"starts": np.array([0, 10**6], np.uint32), "level_bytes": np.zeros(3, np.uint8)}.items():
+        file = index.path / "codec" / f"{name}.npy"
+        original = file.read_bytes()
+        np.save(file, values)
+        content = file.read_bytes()
+        codec = json.loads(json.dumps(manifest["codec"]))
+        codec["files"][file.name] = {"bytes": len(content), "crc32": zlib.crc32(content)}
+        rewrite_manifest(index.path, codec=codec)
+        with pytest.raises(DamagedIndex, match="belong together"):
+            TokenIndex.open(index.path)
+        file.write_bytes(original)
+
+
+def test_arrays_are_npy_files(index: TokenIndex) -> None:
+    for file in index.path.rglob("*.npy"):
+        assert np.load(file).nbytes + file.read_bytes().index(b"\n") + 1 == file.stat().st_size
+        assert (file.read_bytes().index(b"\n") + 1) % 64 == 0
 
 
 BUILD = """

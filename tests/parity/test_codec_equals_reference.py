@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from asterism.indexes.clustering import train
+from asterism.indexes.clustering import assign, train
 from asterism.indexes.residual_codec import (
     gaussian_codec,
     lloyd_max,
@@ -37,6 +37,24 @@ def test_rotation(d: int, kernels: str) -> None:
     np.testing.assert_allclose(turned @ turned.T, rows @ rows.T, atol=1e-3 * d)  # an isometry
 
 
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_assignment(d: int, kernels: str) -> None:
+    """With every group on the shortlist: the nearest of all centroids."""
+    rows = make_vectors(30, d, longest=12, seed=d).flat.astype(np.float32)
+    centroids = train(rows, 20, padded_width(d, 4), np.random.default_rng(d), threads=2)
+    found = assign(centroids, rows, threads=2, shortlist=len(centroids.group_rows))
+    given = reference.to_signed_bytes(rows, centroids.rows.shape[1])
+    expected = reference.nearest(centroids.rows[:-1], centroids.scales[:-1], centroids.half_norms, given)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_float16_is_widened_exactly(d: int, kernels: str) -> None:
+    halves = np.random.default_rng(d).integers(0, 2**16, size=(9, d)).astype(np.uint16).view(np.float16)
+    halves[~np.isfinite(halves)] = 0
+    np.testing.assert_array_equal(rotated(halves, np.zeros((0, d), np.float32), threads=1), halves.astype(np.float32))
+
+
 @pytest.mark.parametrize("bits", [1, 2, 4])
 @pytest.mark.parametrize("levels", ["gaussian", "quantile"])
 @pytest.mark.parametrize("d", DIMENSIONS)
@@ -46,7 +64,11 @@ def test_codes(d: int, levels: str, bits: int, kernels: str) -> None:
     width = padded_width(d, bits)
     centroids = train(rows, 6, width, rng, threads=2)
     signs = np.zeros((0, d), np.float32)
-    codec = gaussian_codec(centroids, signs, bits) if levels == "gaussian" else quantile_codec(centroids, rows, bits, 1)
+    codec = (
+        gaussian_codec(centroids, signs, rows, bits)
+        if levels == "gaussian"
+        else quantile_codec(centroids, rows, bits, 1)
+    )
     nearest = rng.integers(len(centroids), size=len(rows)).astype(np.uint32)
     codes, scales = codec.encode(rows, nearest, threads=2)
     form = reference.CodeFormat(bits, codec.level_bytes, codec.step, codec.zero, codec.scales_whole_vector)
@@ -76,7 +98,7 @@ def test_decoded_residual_projects_without_bias(kernels: str) -> None:
     rng = np.random.default_rng(3)
     rows = rng.normal(size=(200, 64)).astype(np.float32)
     centroids = train(rows, 4, 64, rng, threads=1)
-    codec = gaussian_codec(centroids, np.zeros((0, 64), np.float32), 4)
+    codec = gaussian_codec(centroids, np.zeros((0, 64), np.float32), rows, 4)
     nearest = np.zeros(len(rows), np.uint32)
     codes, scales = codec.encode(rows, nearest, threads=1)
     residual = rows - centroids.decoded()[nearest]
@@ -90,8 +112,6 @@ def test_quantile_levels_are_colbertv2s() -> None:
     rows = rng.normal(size=(400, 32)).astype(np.float32)
     centroids = train(rows, 4, padded_width(32, 2), rng, threads=1)
     codec = quantile_codec(centroids, rows, 2, 1)
-    from asterism.indexes.clustering import assign
-
     residuals = rows - centroids.decoded()[assign(centroids, rows, 1)]
     np.testing.assert_allclose(codec.cutoffs, np.quantile(residuals, [0.25, 0.5, 0.75]), atol=1e-6)
     weights = codec.step * (codec.level_bytes[:4].astype(float) - codec.zero)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from asterism import TokenIndex, TokenSearch
@@ -15,7 +16,13 @@ from tests.conftest import make_query, make_vectors
 from tests.stored import reference_search
 
 KERNELS = _native.kernel_names()
-QUIET = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+QUIET = settings(
+    max_examples=10,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    derandomize=True,
+    phases=[Phase.generate],  # the reference is slow: a failing case is reported as it came
+)
 
 CODECS = [
     {"bits": 1},
@@ -46,7 +53,7 @@ SEARCHES = [
 def test_search_equals_reference(
     codec: dict, kernels: str, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    d = data.draw(st.sampled_from([1, 3, 8, 16, 31, 64, 130]), "d")
+    d = data.draw(st.sampled_from([1, 3, 16, 31, 64, 128, 130]), "d")
     documents = data.draw(st.integers(1, 150), "documents")
     seed = data.draw(st.integers(0, 1000), "seed")
     k = data.draw(st.integers(1, 12), "k")
@@ -55,13 +62,17 @@ def test_search_equals_reference(
     if len(vectors.flat) == 0:
         return
     query = make_query(d, tokens, seed + 1)
+    threads = data.draw(st.integers(1, 3), "threads")
     subset = data.draw(st.sampled_from([None, np.arange(documents) % 3 != 0]), "subset")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ASTERISM_KERNELS", kernels)
         folder = tmp_path_factory.mktemp("parity") / "x.tokens"
         index = TokenIndex.build(folder, vectors, **codec, threads=1)
+        if data.draw(st.booleans(), "a second segment"):
+            index = index.add(make_vectors(documents, d, longest=5, seed=seed + 7))
+            subset = None if subset is None else np.concatenate([subset, ~subset])
         for search in SEARCHES:
-            ids, scores = index.search(query, k, search, subset)
+            ids, scores = index.search(query, k, replace(search, threads=threads), subset)
             expected_ids, expected_scores = reference_search(index, query, k, search, subset)
             np.testing.assert_array_equal(ids, expected_ids, err_msg=str(search))
             np.testing.assert_array_equal(scores, expected_scores, err_msg=str(search))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 import asterism
 from asterism import TokenIndex, TokenSearch, TokenVectors
-from asterism.errors import AsterismError, IndexExists, NotAnIndex, SettingError, VectorsError
+from asterism.errors import AsterismError, IndexExists, IndexFolderError, NotAnIndex, SettingError, VectorsError
 from tests.conftest import make_query, make_vectors
 
 OFFSETS = np.array([0, 2, 3])
@@ -95,6 +96,8 @@ def test_fixed_is_a_promise(tmp_path: Path) -> None:
 def test_chunks(tmp_path: Path) -> None:
     with pytest.raises(VectorsError, match="ndarray, expected TokenVectors"):
         TokenIndex.build(tmp_path / "x", [flat()])
+    with pytest.raises(VectorsError, match="int was given"):
+        TokenIndex.build(tmp_path / "x", 5)
     with pytest.raises(VectorsError, match="5 dimensions, the first has 4"):
         TokenIndex.build(tmp_path / "x", [TokenVectors(flat(4), OFFSETS), TokenVectors(flat(5), OFFSETS)])
     assert not list(tmp_path.iterdir())
@@ -173,6 +176,9 @@ def test_unknown_settings_name_the_nearest(tmp_path: Path, index: TokenIndex) ->
         {"seed": 1.5},
         {"refinement": "float16", "bits": 16},
         {"threads": "2"},
+        {"threads": 257},
+        {"bits": 4.0},
+        {"seed": 2**64},
     ],
 )
 def test_build_settings(setting: dict, tmp_path: Path) -> None:
@@ -219,6 +225,49 @@ def test_add(index: TokenIndex) -> None:
         index.add(bad)
     assert len(TokenIndex.open(index.path)) == 60
     assert len(index.add(make_vectors(5, 16))) == 65
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
+    vectors = TokenVectors(np.random.default_rng(0).normal(size=(40, 8)).astype(np.float32), np.arange(6) * 8)
+    index = TokenIndex.build(tmp_path / "x", vectors, fixed=np.int64(8), bits=np.int8(4), seed=np.uint16(3))
+    assert len(index.search(make_query(8), np.int32(2), TokenSearch(probes=np.int64(2))).ids) == 2
+
+
+@pytest.mark.parametrize("k", [2**31, 2**59, 2**64, np.array([1, 2])])
+def test_k_too_large(index: TokenIndex, k: object) -> None:
+    with pytest.raises(SettingError, match="k is"):
+        index.search_many([make_query(16)] * 32, k)
+
+
+@pytest.mark.parametrize("setting", [{"bits": 16}, {"bits": 4, "refinement": "float16"}])
+def test_beyond_float16(setting: dict, tmp_path: Path) -> None:
+    with pytest.raises(VectorsError, match="row 0 is beyond float16"):
+        TokenIndex.build(tmp_path / "x", TokenVectors(np.full((4, 3), 1e5, np.float32), [0, 4]), **setting)
+    large = TokenVectors(np.full((4, 3), 6e4, np.float32), [0, 4])
+    assert TokenIndex.build(tmp_path / "y", large, **setting).search(np.ones((1, 3), np.float32)).scores[0] > 1e5
+
+
+def test_out_of_proportion(tmp_path: Path) -> None:
+    vectors = make_vectors(20, 16, shortest=1)
+    index = TokenIndex.build(tmp_path / "x", vectors, bits=4)
+    with pytest.raises(VectorsError, match="out of proportion"):
+        index.add(TokenVectors(vectors.flat * np.float32(1e9), vectors.offsets))
+    assert len(TokenIndex.open(index.path)) == 20
+
+
+def test_not_a_matrix(index: TokenIndex) -> None:
+    with pytest.raises(VectorsError, match="no matrix"):
+        index.search([[1.0, 2.0], [3.0]])
+    assert len(TokenVectors.from_documents(np.ones((3, 4, 5), np.float32))) == 3
+
+
+def test_an_index_that_was_replaced(tmp_path: Path) -> None:
+    old = TokenIndex.build(tmp_path / "x", make_vectors(30, 16, seed=1))
+    shutil.rmtree(tmp_path / "x")
+    TokenIndex.build(tmp_path / "x", make_vectors(30, 16, seed=2))
+    with pytest.raises(IndexFolderError, match="replaced"):
+        old.add(make_vectors(3, 16))
+    TokenIndex.open(tmp_path / "x").check()
 
 
 def test_unknown_kernels(index: TokenIndex, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,7 +46,7 @@ def sampled(positions: npt.NDArray[np.int64], share: float, seed: int) -> npt.ND
 
 
 def centroid_count(vectors: int, sample: int) -> int:
-    """2^⌊log2(16·√N)⌋ (ColBERTv2), and at least four sampled vectors for each."""
+    """2^⌊log2(16·√N)⌋ (ColBERTv2), bounded so that each has at least four sampled vectors."""
     wanted = 1 << int(math.log2(16.0 * math.sqrt(max(vectors, 1))))
     return max(1, min(wanted, sample // VECTORS_A_CENTROID))
 
@@ -76,39 +76,17 @@ class Centroids:
         """(K, d) the centroids' values."""
         return decode_levels(self.rows[:-1], self.scales[:-1], self.dimensions)
 
-    def native(self) -> _native.Codec:
-        """For assignment alone: no codes, no rotation."""
-        return native_codec(self, np.zeros((0, self.dimensions), np.float32))
-
-
-def native_codec(
-    centroids: Centroids,
-    signs: Floats,
-    levels: npt.NDArray[np.uint8] | None = None,
-    cutoffs: Floats | None = None,
-    bits: int = 32,
-    step: float = 1.0,
-    zero: float = CENTROID_ZERO,
-    scales_whole_vector: bool = False,
-) -> _native.Codec:
-    """The arrays as the native code takes them."""
-    return _native.Codec(
-        centroid_rows=centroids.rows,
-        centroid_scales=centroids.scales,
-        half_norms=centroids.half_norms,
-        group_rows=centroids.group_rows,
-        group_scales=centroids.group_scales,
-        group_half_norms=centroids.group_half_norms,
-        group_starts=centroids.starts,
-        signs=signs,
-        levels=np.zeros(16, np.uint8) if levels is None else levels,
-        cutoffs=np.zeros(0, np.float32) if cutoffs is None else cutoffs,
-        dimensions=centroids.dimensions,
-        bits=bits,
-        step=step,
-        zero=zero,
-        scales_whole_vector=scales_whole_vector,
-    )
+    def native(self) -> _native.Centroids:
+        """As the native code takes them."""
+        return _native.Centroids(
+            rows=self.rows,
+            scales=self.scales,
+            half_norms=self.half_norms,
+            group_rows=self.group_rows,
+            group_scales=self.group_scales,
+            group_half_norms=self.group_half_norms,
+            starts=self.starts,
+        )
 
 
 def to_levels(values: npt.NDArray[np.floating], width: int) -> tuple[npt.NDArray[np.uint8], Floats]:

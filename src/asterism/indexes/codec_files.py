@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import VectorsError
+from ..errors import DamagedIndex, VectorsError
 from ..settings import TokenBuild
 from .clustering import Centroids, centroid_count, train
-from .residual_codec import ResidualCodec, gaussian_codec, padded_width, quantile_codec, rotation_signs
-from .storage import load_verified, write_arrays
+from .residual_codec import UNIT_BYTES, ResidualCodec, gaussian_codec, padded_width, quantile_codec, rotation_signs
+from .storage import REMEDY, fsync_folder, load_verified, write_arrays
 from .token_stream import Sample
 
 CODEC = "codec"
 WIDEST_VECTOR = 4096
+LEVELS = 64
 
 OWN_ARRAYS: dict[str, tuple[npt.DTypeLike, int]] = {
     "signs": (np.float32, 2),
@@ -46,7 +47,7 @@ def train_codec(sample: Sample, settings: TokenBuild, threads: int) -> ResidualC
     centroids = train(rows, count, padded_width(sample.dimensions, settings.bits), rng, threads)
     if quantile and settings.bits < 16:
         return quantile_codec(centroids, rows, settings.bits, threads)
-    return gaussian_codec(centroids, signs, settings.bits)
+    return gaussian_codec(centroids, signs, rows, settings.bits)
 
 
 def write_codec(folder: Path, codec: ResidualCodec) -> dict[str, Any]:
@@ -54,6 +55,7 @@ def write_codec(folder: Path, codec: ResidualCodec) -> dict[str, Any]:
     (folder / CODEC).mkdir()
     own = {name: getattr(codec, name) for name in OWN_ARRAYS}
     files = write_arrays(folder / CODEC, own | {name: getattr(codec.centroids, name) for name in CENTROID_ARRAYS})
+    fsync_folder(folder / CODEC)
     return {"dimensions": codec.dimensions, "step": codec.step, "zero": codec.zero, "files": files}
 
 
@@ -68,6 +70,24 @@ def open_codec(folder: Path, facts: dict[str, Any], settings: TokenBuild) -> Res
 
     centroids = Centroids(dimensions=facts["dimensions"], **loaded(CENTROID_ARRAYS))
     own = loaded(OWN_ARRAYS)
+    count, groups = len(centroids.half_norms), len(centroids.group_rows)
+    width = padded_width(centroids.dimensions, settings.bits)
+    consistent = (
+        centroids.rows.shape == (count + 1, width)
+        and centroids.scales.shape == (count + 1,)
+        and centroids.group_rows.shape == (groups, width)
+        and centroids.group_scales.shape == centroids.group_half_norms.shape == (groups,)
+        and centroids.starts.shape == (groups + 1,)
+        and int(centroids.starts[0]) == 0
+        and int(centroids.starts[-1]) == count
+        and bool((np.diff(centroids.starts.astype(np.int64)) >= 0).all())
+        and own["signs"].shape[1] == centroids.dimensions
+        and own["level_bytes"].shape == (UNIT_BYTES,)
+        and int(max(own["level_bytes"].max(), centroids.rows.max(), centroids.group_rows.max())) < LEVELS
+        and own["cutoffs"].shape == (2**settings.bits - 1 if settings.bits < 16 else 0,)
+    )
+    if not consistent:
+        raise DamagedIndex(f"{folder / CODEC} holds arrays that do not belong together: {REMEDY}")
     return ResidualCodec(
         settings.bits,
         centroids,

@@ -17,15 +17,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import VectorsError
 from ..kernels import _native, chosen_kernels
 from ..representations.multi_vector import FloatArray
-from .clustering import CENTROID_ZERO, Centroids, assign, native_codec
+from .clustering import CENTROID_ZERO, Centroids, assign
 
 Floats = npt.NDArray[np.float32]
 
 ROUNDS_POWER_OF_TWO = 2
 ROUNDS_OTHER = 4
 LARGEST_SCALE = float(np.finfo(np.float16).max)  # scales are stored as float16
+SMALLEST_SCALE = float(np.finfo(np.float16).smallest_subnormal)
 UNIT_BYTES = 16  # native/kernels.hpp: kUnit
 
 
@@ -84,15 +86,16 @@ class ResidualCodec:
 
     def native(self) -> _native.Codec:
         """As the native code takes it."""
-        return native_codec(
-            self.centroids,
-            self.signs,
-            self.level_bytes,
-            self.cutoffs,
-            self.bits,
-            self.step,
-            self.zero,
-            self.scales_whole_vector,
+        return _native.Codec(
+            centroids=self.centroids.native(),
+            signs=self.signs,
+            levels=self.level_bytes,
+            cutoffs=self.cutoffs,
+            dimensions=self.dimensions,
+            bits=self.bits,
+            step=self.step,
+            zero=self.zero,
+            scales_whole_vector=self.scales_whole_vector,
         )
 
     def rotated(self, rows: FloatArray, threads: int) -> Floats:
@@ -102,11 +105,20 @@ class ResidualCodec:
     def encode(
         self, rotated: Floats, nearest: npt.NDArray[np.uint32], threads: int
     ) -> tuple[npt.NDArray[np.uint8], Floats]:
-        """Rotated rows (n, d) and their centroids (n,) -> codes (n, row_bytes), scales (n,)."""
+        """Rotated rows (n, d) and their centroids (n,) -> codes (n, row_bytes), scales (n,).
+
+        A vector too long or too short for its scale to be stored as float16 is refused.
+        """
         codes = np.empty((len(rotated), self.row_bytes), np.uint8)
         scales = np.empty(len(rotated), np.float32)
         _native.encode(self.native(), rotated, nearest, codes, scales, threads, chosen_kernels())
-        return codes, scales.clip(max=LARGEST_SCALE)
+        unfit = np.flatnonzero(scales > LARGEST_SCALE)
+        if self.scales_whole_vector:  # elsewhere a scale that rounds to zero is that of a residual that is nothing
+            unfit = np.flatnonzero((scales > LARGEST_SCALE) | (scales < SMALLEST_SCALE) & (scales > 0))
+        if unfit.size:
+            length = float(np.linalg.norm(rotated[unfit[0]]))
+            raise VectorsError(f"a vector has length {length:.3g}, out of proportion to those that trained the index")
+        return codes, scales
 
 
 def rotated(rows: FloatArray, signs: Floats, threads: int) -> Floats:
@@ -117,7 +129,7 @@ def rotated(rows: FloatArray, signs: Floats, threads: int) -> Floats:
     return out
 
 
-def gaussian_codec(centroids: Centroids, signs: Floats, bits: int) -> ResidualCodec:
+def gaussian_codec(centroids: Centroids, signs: Floats, sample: Floats, bits: int) -> ResidualCodec:
     """Lloyd–Max levels on the 64-step grid; nothing to train but the unit in which token scales are stored."""
     level_bytes = np.zeros(16, np.uint8)
     cutoffs = np.zeros(0, np.float32)
@@ -128,8 +140,8 @@ def gaussian_codec(centroids: Centroids, signs: Floats, bits: int) -> ResidualCo
         level_bytes[: 2**bits] = snapped
         values = (snapped - CENTROID_ZERO) * grid
         cutoffs = ((values[1:] + values[:-1]) / 2).astype(np.float32)
-    # A coordinate of a typical centroid: token scales are then moderate numbers (float16) whatever the vectors' length.
-    unit = float(np.sqrt(np.mean(np.square(centroids.decoded(), dtype=np.float64)))) or 1.0
+    # A typical coordinate of the sample (n, d): token scales are then moderate numbers whatever the vectors' length.
+    unit = float(np.sqrt(np.einsum("ij,ij->", sample, sample, dtype=np.float64) / sample.size)) or 1.0
     return ResidualCodec(bits, centroids, signs, level_bytes, cutoffs, unit, CENTROID_ZERO, False)
 
 

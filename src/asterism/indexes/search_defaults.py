@@ -30,12 +30,12 @@ def default_candidates(k: int, documents: int) -> int:
 
 def plan_of(settings: TokenSearch, k: int, documents: int, tokens: int, centroids: int) -> dict[str, Any]:
     """The settings with zeros filled in; nothing smaller than k."""
-    candidates = max(settings.candidates or default_candidates(k, documents), k)
+    candidates = max(settings.candidates or default_candidates(k, documents), settings.refine, k)
     return {
         "method": settings.method,
         "probes": settings.probes or (PROBES_MANY if settings.method == "xtr" or k > 100 else PROBES),
         "candidates": candidates,
-        "refine": min(max(settings.refine or candidates // 2, k), candidates),
+        "refine": max(settings.refine or candidates // 2, k),
         "confidence": float(settings.confidence),
         "rescore": max(settings.rescore or 2 * k, k),
         "imputation": settings.imputation,

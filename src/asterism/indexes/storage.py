@@ -6,15 +6,15 @@ it is written last, under a temporary name, and renamed: a folder without a vali
 
 from __future__ import annotations
 
+import fcntl
 import glob
-import io
 import json
 import os
 import shutil
 import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -24,12 +24,8 @@ import numpy.typing as npt
 
 from ..errors import DamagedIndex, IndexBusy, IndexExists, IndexFolderError, NewerFormat, NotAnIndex
 
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - not on this platform: one writer is then the caller's promise
-    fcntl = None  # type: ignore[assignment]
-
 MANIFEST = "manifest.json"
+LOCK = "writer.lock"
 READ_BYTES = 1 << 22
 REMEDY = "restore the index from a copy or build it again"
 
@@ -130,11 +126,14 @@ def load_verified(path: Path, expected: dict[str, int], dtype: npt.DTypeLike, di
 
 
 def _header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
-    """The first bytes of a .npy file, padded so that the data begin at a multiple of 64."""
-    facts = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
-    header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(header, facts)
-    return header.getvalue()
+    """The first bytes of a .npy file of format 1.0, padded so that the data begin at a multiple of 64.
+
+    By hand, because it is compared byte for byte: NumPy may one day write the same facts differently.
+    """
+    facts = f"{{'descr': '{dtype.str}', 'fortran_order': False, 'shape': {shape!r}, }}"
+    padding = -(10 + len(facts) + 1) % 64
+    text = facts.encode("latin1") + b" " * padding + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
 
 
 def verify_file(path: Path, expected: dict[str, int]) -> None:
@@ -167,10 +166,14 @@ def write_manifest(folder: Path, content: dict[str, Any]) -> None:
 def read_manifest(folder: Path, kind: str, newest: int) -> dict[str, Any]:
     """The content of a folder's manifest, told apart from newer, damaged and foreign ones."""
     path = folder / MANIFEST
-    if not path.is_file():
-        raise NotAnIndex(f"{folder} holds no {MANIFEST}: expected a folder that asterism built")
     try:
-        outer = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise NotAnIndex(f"{folder} holds no {MANIFEST}: expected a folder that asterism built") from error
+    except OSError as error:
+        raise IndexFolderError(f"{path} cannot be read ({error.strerror}): check its permissions") from error
+    try:
+        outer = json.loads(text)
         body = outer["content"]
         intact = isinstance(body, str) and zlib.crc32(body.encode()) == outer["crc32"]
         content = json.loads(body) if intact else {}
@@ -190,46 +193,48 @@ def read_manifest(folder: Path, kind: str, newest: int) -> dict[str, Any]:
 def folder_in_the_making(target: Path) -> Iterator[Path]:
     """A folder beside `target` that becomes it when the block ends well, and goes when it does not.
 
-    What a killed process left is swept by the next one that makes the same target.
+    It is locked while it is made. What a killed process left is not, and is swept by the next that makes the same.
     """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        for leftover in target.parent.glob(f".{glob.escape(target.name)}.making-*-*"):
-            if not _alive(int(leftover.name.split("-")[-2])):
-                shutil.rmtree(leftover, ignore_errors=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.making-{os.getpid()}-", dir=target.parent))
+        for leftover in target.parent.glob(f".{glob.escape(target.name)}.making-*"):
+            _sweep(leftover)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.making-", dir=target.parent))
     except OSError as error:
         raise IndexFolderError(f"{target.parent} cannot be written ({error.strerror}): choose another path") from error
     try:
-        yield temporary
-        temporary.chmod(0o755)
-        fsync_folder(temporary)
-        try:
-            temporary.rename(target)
-        except OSError as error:
-            raise IndexExists(f"{target} was made by someone else meanwhile: choose another path") from error
-        fsync_folder(target.parent)
+        with writing(temporary):
+            yield temporary
+            temporary.chmod(0o755)
+            fsync_folder(temporary)
+            try:
+                temporary.rename(target)
+            except OSError as error:
+                raise IndexExists(f"{target} cannot be made ({error.strerror}): choose another path") from error
+            fsync_folder(target.parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+def _sweep(leftover: Path) -> None:
+    """Remove a folder that nobody is making any more."""
+    if (leftover / LOCK).exists():
+        with suppress(IndexFolderError), writing(leftover):
+            shutil.rmtree(leftover, ignore_errors=True)
 
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
     """Hold the folder's writer lock; it dies with its process."""
-    with open(folder / "writer.lock", "w") as lock:
-        if fcntl is not None:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise IndexBusy(f"{folder} is being written by another process: wait for it to end") from error
+    try:
+        lock = open(folder / LOCK, "w")  # noqa: SIM115 - closed below
+    except OSError as error:
+        raise IndexFolderError(f"{folder} cannot be written ({error.strerror}): check its permissions") from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise IndexBusy(f"{folder} is being written by another process: wait for it to end") from error
+        except OSError as error:
+            raise IndexFolderError(f"{folder} cannot be locked ({error.strerror}): use a local disk") from error
         yield

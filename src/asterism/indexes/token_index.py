@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import DamagedIndex, IndexExists, SettingError, VectorsError
+from ..errors import DamagedIndex, IndexExists, IndexFolderError, SettingError, VectorsError
 from ..kernels import _native, chosen_kernels
 from ..representations.multi_vector import TokenVectors, checked_finite, checked_matrix
 from ..settings import TokenBuild, TokenSearch, cores, whole_number
@@ -29,7 +29,6 @@ from .storage import (
     REMEDY,
     FileFacts,
     folder_in_the_making,
-    fsync_folder,
     read_manifest,
     verify_file,
     write_manifest,
@@ -48,7 +47,8 @@ LONGEST_QUERY = 1024
 class TokenHits:
     """Best first. Unpacks as `ids, scores = index.search(...)`.
 
-    ids (k,) int64 and scores (k,) float32 — of many queries (n, k), padded with -1 and -inf;
+    ids int64 and scores float32: (k,) of one query, fewer where there are fewer documents; (n, k) of many, padded
+    with -1 and -inf;
     timings: seconds by stage.
     """
 
@@ -86,7 +86,7 @@ class TokenIndex:
         """
         target = Path(path)
         chosen = TokenBuild.of(settings)
-        if target.exists():
+        if os.path.lexists(target):
             raise IndexExists(f"{target} exists already: choose another path, open it, or remove it first")
         with folder_in_the_making(target) as temporary:
             _write_index(temporary, vectors, chosen)
@@ -94,7 +94,7 @@ class TokenIndex:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> TokenIndex:
-        """Open an index; reads headers, maps the rest."""
+        """Open an index: reads manifest, codec, headers and where lists begin; maps the rest."""
         folder = Path(path)
         return cls(folder, read_manifest(folder, KIND, VERSION))
 
@@ -105,8 +105,10 @@ class TokenIndex:
         """
         with writing(self.path):
             manifest = read_manifest(self.path, KIND, VERSION)
+            if manifest["codec"] != self._manifest["codec"]:
+                raise IndexFolderError(f"{self.path} was replaced since it was opened: open it again, then add")
             known = {facts["name"] for facts in manifest["segments"]}
-            for leftover in self.path.glob(f"{SEGMENT}-*"):
+            for leftover in self.path.glob(f"{SEGMENT}-[0-9][0-9][0-9][0-9][0-9][0-9]"):
                 if leftover.name not in known:
                     shutil.rmtree(leftover)
             name = f"{SEGMENT}-{len(known) + 1:06d}"
@@ -118,7 +120,6 @@ class TokenIndex:
                 raise
             finally:
                 stream.close()
-            fsync_folder(self.path / name)
             write_manifest(self.path, {**manifest, "segments": [*manifest["segments"], facts.as_json()]})
         return TokenIndex.open(self.path)
 
@@ -158,7 +159,10 @@ class TokenIndex:
         subset: npt.ArrayLike | None = None,
         threads: int = 1,
     ) -> TokenHits:
-        """Queries, each (tokens, d) -> ids and scores (n, k), padded with -1 and -inf; threads share the queries."""
+        """Queries, each (tokens, d) -> ids and scores (n, k), padded with -1 and -inf.
+
+        `threads` share the queries, one each at a time; the settings' own number of threads is not used.
+        """
         wanted = whole_number("k", k, 1)
         workers = whole_number("threads", threads, 1)
         native = self._native_settings(settings, wanted)
@@ -248,5 +252,6 @@ def _write_index(folder: Path, vectors: TokenVectors | Iterable[TokenVectors], s
         facts = write_segment(folder, name, stream, sample.documents, sample.tokens, codec, settings, threads)
     finally:
         stream.close()
-    content = {"kind": KIND, "version": VERSION, "settings": asdict(settings)}
+    kept = {name: value for name, value in asdict(settings).items() if name != "threads"}  # they change no byte
+    content = {"kind": KIND, "version": VERSION, "settings": kept}
     write_manifest(folder, {**content, "codec": codec_facts, "segments": [facts.as_json()]})

@@ -24,8 +24,10 @@ from ..representations.multi_vector import TokenVectors, checked_finite
 from ..settings import TokenBuild
 from .clustering import assign
 from .residual_codec import ResidualCodec
-from .storage import REMEDY, ArrayWriter, FileFacts, map_array, write_arrays
+from .storage import REMEDY, ArrayWriter, FileFacts, fsync_folder, map_array, write_arrays
 
+SAFE_IN_FLOAT16 = 1024.0  # no coordinate of up to 4096 dimensions is larger than 64 times the largest rotated one
+MOST_DOCUMENTS = 2**32 - 2  # numbered in 32 bits
 CHANGED = "the vectors changed between the first reading and the second, expected the same ones twice"
 
 
@@ -59,7 +61,9 @@ def write_segment(
     settings: TokenBuild,
     threads: int,
 ) -> SegmentFacts:
-    """Encode chunk after chunk into folder/name; memory is bounded by a chunk and four bytes a token."""
+    """Encode chunk after chunk into folder/name; memory is a chunk, and up to 16 bytes a token for the lists."""
+    if documents > MOST_DOCUMENTS:
+        raise VectorsError(f"{documents} documents were given, expected at most {MOST_DOCUMENTS} in one segment")
     target = folder / name
     target.mkdir()
     coded = codec.bits < 16
@@ -82,6 +86,7 @@ def write_segment(
     if not settings.fixed:
         small["offsets"] = offsets
     files.update(write_arrays(target, small))
+    fsync_folder(target)
     return SegmentFacts(name, documents, tokens, small["list_places"].dtype.name, files)
 
 
@@ -109,6 +114,8 @@ def _encode_chunks(
         nearest = assign(codec.centroids, rotated, threads)
         all_nearest[seen_tokens : seen_tokens + count] = nearest
         writers["centroids"].write(nearest)
+        if (settings.bits == 16 or "fine" in writers) and np.abs(rotated).max(initial=0) > SAFE_IN_FLOAT16:
+            _refuse_beyond_float16(chunk, seen_tokens)
         if "scales" in writers:
             codes, scales = codec.encode(rotated, nearest, threads)
             writers["codes"].write(codes)
@@ -123,6 +130,12 @@ def _encode_chunks(
     if (seen_documents, seen_tokens) != (documents, tokens):
         raise VectorsError(CHANGED)
     return all_nearest, offsets
+
+
+def _refuse_beyond_float16(chunk: TokenVectors, first_row: int) -> None:
+    beyond = np.flatnonzero((np.abs(chunk.flat) > np.finfo(np.float16).max).any(axis=1))
+    if beyond.size:
+        raise VectorsError(f"the vectors: row {first_row + beyond[0]} is beyond float16, expected numbers up to 65504")
 
 
 def inverted_lists(

@@ -23,17 +23,32 @@ class TokenStream:
         """`spool_folder` must exist by the time an iterator is read."""
         self._source = source
         self._spool = spool_folder / "spool"
-        self._one_shot = not isinstance(source, TokenVectors) and iter(source) is source
+        if not isinstance(source, TokenVectors | Iterable):
+            raise VectorsError(f"a {type(source).__name__} was given, expected TokenVectors or an iterable of them")
+        self._one_shot = isinstance(source, Iterator)
         self._spooled: list[tuple[npt.NDArray[np.int64], np.dtype[np.float32] | np.dtype[np.float16], int]] = []
         self._dimensions: int | None = None
         self._read = False
 
     def __iter__(self) -> Iterator[TokenVectors]:
-        """Chunks of about CHUNK_FLOATS numbers."""
+        """Chunks of about CHUNK_FLOATS numbers, whatever the size of the parts that were given."""
         if self._one_shot and self._read:
             yield from self._from_spool()
             return
         self._read = True
+        waiting: list[TokenVectors] = []
+        floats = 0
+        for piece in self._pieces():
+            waiting.append(piece)
+            floats += piece.flat.size
+            if 2 * floats >= CHUNK_FLOATS:
+                yield self._spooled_if_one_shot(joined(waiting))
+                waiting, floats = [], 0
+        if waiting:
+            yield self._spooled_if_one_shot(joined(waiting))
+
+    def _pieces(self) -> Iterator[TokenVectors]:
+        """The parts as given, large ones cut, all of one dimension."""
         parts: Iterable[TokenVectors] = [self._source] if isinstance(self._source, TokenVectors) else self._source
         for part in parts:
             if not isinstance(part, TokenVectors):
@@ -42,10 +57,7 @@ class TokenStream:
                 self._dimensions = part.dimensions
             if part.dimensions != self._dimensions:
                 raise VectorsError(f"a chunk has {part.dimensions} dimensions, the first has {self._dimensions}")
-            for chunk in part.chunks(max(1, CHUNK_FLOATS // part.dimensions)):
-                if self._one_shot:
-                    self._to_spool(chunk)
-                yield chunk
+            yield from part.chunks(max(1, CHUNK_FLOATS // part.dimensions))
 
     @property
     def known_tokens(self) -> int:
@@ -56,10 +68,12 @@ class TokenStream:
             return sum(len(part.flat) for part in self._source if isinstance(part, TokenVectors))
         return 0
 
-    def _to_spool(self, chunk: TokenVectors) -> None:
-        with open(self._spool, "ab") as file:
-            self._spooled.append((chunk.offsets, chunk.flat.dtype, file.tell()))
-            chunk.flat.tofile(file)
+    def _spooled_if_one_shot(self, chunk: TokenVectors) -> TokenVectors:
+        if self._one_shot:
+            with open(self._spool, "ab") as file:
+                self._spooled.append((chunk.offsets, chunk.flat.dtype, file.tell()))
+                chunk.flat.tofile(file)
+        return chunk
 
     def _from_spool(self) -> Iterator[TokenVectors]:
         for offsets, dtype, position in self._spooled:
@@ -70,6 +84,14 @@ class TokenStream:
     def close(self) -> None:
         """Remove the spool."""
         self._spool.unlink(missing_ok=True)
+
+
+def joined(parts: list[TokenVectors]) -> TokenVectors:
+    """One value with the documents of all parts."""
+    if len(parts) == 1:
+        return parts[0]
+    lengths = np.concatenate([np.diff(part.offsets) for part in parts])
+    return TokenVectors(np.concatenate([part.flat for part in parts]), np.concatenate([[0], np.cumsum(lengths)]))
 
 
 class Sample:
@@ -86,13 +108,13 @@ class Sample:
         self._seed = seed
         self._rows: list[FloatArray] = []
         self._positions: list[npt.NDArray[np.int64]] = []
-        thinned_at = 0
+        thinned_at, expected = 0, stream.known_tokens
         for chunk in stream:
             self.dimensions = chunk.dimensions
             positions = np.arange(self.tokens, self.tokens + len(chunk.flat))
             self.tokens += len(chunk.flat)
             self.documents += len(chunk)
-            share = sample_share(max(self.tokens, stream.known_tokens))
+            share = sample_share(max(self.tokens, expected))
             chosen = sampled(positions, share, seed)
             self._rows.append(chunk.flat[chosen])
             self._positions.append(positions[chosen])

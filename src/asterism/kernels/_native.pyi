@@ -7,17 +7,24 @@ import numpy.typing as npt
 
 class DamagedIndex(Exception): ...
 
-class Codec:
+class Centroids:
     def __init__(
         self,
         *,
-        centroid_rows: npt.NDArray[np.uint8],
-        centroid_scales: npt.NDArray[np.float32],
+        rows: npt.NDArray[np.uint8],
+        scales: npt.NDArray[np.float32],
         half_norms: npt.NDArray[np.float32],
         group_rows: npt.NDArray[np.uint8],
         group_scales: npt.NDArray[np.float32],
         group_half_norms: npt.NDArray[np.float32],
-        group_starts: npt.NDArray[np.uint32],
+        starts: npt.NDArray[np.uint32],
+    ) -> None: ...
+
+class Codec:
+    def __init__(
+        self,
+        *,
+        centroids: Centroids,
         signs: npt.NDArray[np.float32],
         levels: npt.NDArray[np.uint8],
         cutoffs: npt.NDArray[np.float32],
@@ -85,7 +92,7 @@ def rotated(
     kernels: str,
 ) -> None: ...
 def assign(
-    codec: Codec,
+    centroids: Centroids,
     rows: npt.NDArray[np.float32],
     nearest: npt.NDArray[np.uint32],
     shortlist: int,

@@ -70,6 +70,13 @@ def centroid_scores(rows: Bytes, scales: Floats, query: SignedBytes) -> Floats:
     return (scales[:, None] * query.scale[None, :]) * (_dots(rows, query) - offset[None, :])
 
 
+def nearest(rows: Bytes, scales: Floats, half_norms: Floats, vectors: SignedBytes) -> npt.NDArray[np.uint32]:
+    """(n,) the centroid with the largest x·c - |c|²/2, ties by number: centroids (K, width), vectors (n, width)."""
+    closeness = centroid_scores(rows, scales, vectors) - half_norms[:, None]
+    chosen: npt.NDArray[np.uint32] = closeness.argmax(axis=0).astype(np.uint32)
+    return chosen
+
+
 @dataclass(frozen=True)
 class CodeFormat:
     """level_bytes (16,) level of each code; decoded residual = token scale · step · (level - zero)."""

@@ -105,28 +105,27 @@ class ReferenceSearch:
         documents = self.documents
         if len(documents) > self.plan.candidates:
             documents = self._from_lists(table, probes)
-        totals = np.array([kernels.interaction(table, self.index.centroids[self.tokens_of(d)]) for d in documents])
+        documents = documents[np.diff(self.index.offsets)[documents] > 0]
+        totals = np.array([kernels.interaction(table, self.index.centroids[self.tokens_of(d)]) for d in documents], int)
         documents, best = _best(documents, totals, self.plan.refine)
         return documents, best * (np.float32(1) / factor if factor > 0 else np.float32(0))
 
     def refined(self, documents: Ids, estimates: Floats, keep: int) -> tuple[Ids, Floats]:
         """MaxSim, best estimates first, until the rest cannot be hoped to reach the last place worth having."""
         scores = np.empty(0, np.float32)
-        count, total, squares = 0, 0.0, 0.0
+        total = squares = 0.0
         while len(scores) < len(documents):
             done = len(scores)
             following = slice(done, done + (LEAST if done == 0 else STEP))
             scores = np.append(scores, self.maxsim(documents[following], fine=False))
             for gain in (scores[following].astype(np.float64) - estimates[following]).tolist():
-                if math.isfinite(gain):  # a document without vectors gains nothing
-                    count += 1
-                    total += gain
-                    squares += gain * gain
+                total += gain
+                squares += gain * gain
             done = len(scores)
             if done == len(documents) or done < keep:
                 continue
-            mean = total / max(1, count)
-            deviation = math.sqrt(max(0.0, squares / max(1, count) - mean * mean))
+            mean = total / done
+            deviation = math.sqrt(max(0.0, squares / done - mean * mean))
             hoped = float(estimates[done]) + mean + self.plan.confidence * deviation
             if hoped < float(np.sort(scores)[-keep]):
                 break

@@ -44,7 +44,7 @@ class TokenVectors:
     @classmethod
     def from_documents(cls, documents: list[npt.NDArray[Any]]) -> TokenVectors:
         """One matrix (tokens, d) a document."""
-        if not documents:
+        if len(documents) == 0:
             raise VectorsError("no documents were given, expected at least one matrix (tokens, d)")
         matrices = [checked_matrix(document, f"document {i}") for i, document in enumerate(documents)]
         for i, matrix in enumerate(matrices):
@@ -82,7 +82,10 @@ class TokenVectors:
 
 def checked_matrix(values: npt.ArrayLike, name: str) -> FloatArray:
     """`values` as a C-contiguous (n, d) float16 or float32 matrix with d ≥ 1, without a copy where possible."""
-    matrix = np.asarray(values)
+    try:
+        matrix = np.asarray(values)
+    except ValueError as error:
+        raise VectorsError(f"{name} is no matrix ({error}), expected (vectors, dimensions)") from error
     if matrix.dtype not in (np.float16, np.float32):
         raise VectorsError(f"{name} has type {matrix.dtype}, expected float32 or float16: convert it with .astype")
     if matrix.ndim != 2 or matrix.shape[1] == 0:
@@ -91,7 +94,7 @@ def checked_matrix(values: npt.ArrayLike, name: str) -> FloatArray:
 
 
 def first_unusable_row(matrix: npt.NDArray[np.float32]) -> int | None:
-    """The first row of (n, d) with NaN, infinity or a number beyond ±1e15, or None."""
+    """The first row of (n, d) with NaN, infinity or a number beyond ±1e15 (rotated rows: about that), or None."""
     usable = (matrix.max(axis=1, initial=0) <= LARGEST) & (matrix.min(axis=1, initial=0) >= -LARGEST)  # NaN fails both
     return None if usable.all() else int(np.argmin(usable))
 
@@ -100,4 +103,4 @@ def checked_finite(matrix: npt.NDArray[np.float32], name: str, first_row: int = 
     """Refuse what cannot be computed with, naming the row."""
     row = first_unusable_row(matrix)
     if row is not None:
-        raise VectorsError(f"{name}: row {first_row + row} has NaN, infinity or a number beyond ±1e15, expected none")
+        raise VectorsError(f"{name}: row {first_row + row} has NaN, infinity or numbers of about 1e15, expected none")
