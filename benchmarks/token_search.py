@@ -84,29 +84,27 @@ def run_engine(name: str, options: argparse.Namespace, truth: np.ndarray, thread
         print(f"{name}, {threads} thread(s): {time.time() - begin:.0f} s", file=sys.stderr)
     result = json.loads(out.read_text()) if out.exists() else {"engine": name, "error": "its process left no result"}
     for point in result.get("points", []):
-        ids = point.pop("ids")
-        point["recall@10"] = recall(ids, truth, 10)
-        point["recall@100"] = recall(ids, truth, 100) if point["k"] >= 100 else None
-        wanted = point["k"]
-        point["short"] = sum(len({i for i in row if i >= 0}) < wanted for row in ids)
+        point["recall@10"] = recall(point["ids"], truth, 10)
+        point["recall@100"] = recall(point["ids"], truth, 100) if point["k"] >= 100 else None
+        point["short"] = sum(len({i for i in row if i >= 0}) < point["k"] for row in point["ids"])
     return result
 
 
-def ours_at(points: list[dict[str, Any]], peer: dict[str, Any]) -> dict[str, Any] | None:
-    """Our fastest point with the same k whose recalls are at least the peer's."""
-    enough = [
-        point
-        for point in points
-        if point["k"] == peer["k"]
-        and point["recall@10"] >= peer["recall@10"]
-        and (peer["recall@100"] is None or point["recall@100"] >= peer["recall@100"])
-    ]
+def ours_at(points: list[dict[str, Any]], peer: dict[str, Any], truth: np.ndarray) -> dict[str, Any] | None:
+    """Our fastest point with the same k and, on the queries the peer was measured on, at least its recalls."""
+    measured = len(peer["ids"])
+
+    def as_good(point: dict[str, Any], depth: int) -> bool:
+        return recall(point["ids"][:measured], truth, depth) >= recall(peer["ids"], truth, depth)
+
+    same = [point for point in points if point["k"] == peer["k"] and len(point["ids"]) >= measured]
+    enough = [p for p in same if as_good(p, 10) and (peer["recall@100"] is None or as_good(p, 100))]
     return min(enough, key=lambda point: point["ms_mean"], default=None)
 
 
-def report(results: dict[int, list[dict[str, Any]]], vectors: int) -> str:
+def report(results: dict[int, list[dict[str, Any]]], vectors: int, truth: np.ndarray) -> str:
     lines = ["| engine | build s | bytes a vector | peak RSS MB | built with |", "|---|---|---|---|---|"]
-    for result in results[1]:
+    for result in next(iter(results.values())):
         if "error" in result:
             lines.append(f"| {result['engine']} | {result['error']} | | | |")
             continue
@@ -125,10 +123,11 @@ def report(results: dict[int, list[dict[str, Any]]], vectors: int) -> str:
         for result in working:
             for point in result["points"]:
                 peer = not result["engine"].startswith("asterism")
-                match = ours_at(ours, point) if peer else None
+                match = ours_at(ours, point, truth) if peer else None
                 faster = f"{match['ms_mean']:.2f} ms | {point['ms_mean'] / match['ms_mean']:.1f}" if match else " | "
                 deep = "" if point["recall@100"] is None else f"{point['recall@100']:.3f}"
                 note = f" ({point['short']} queries short of k)" if point["short"] else ""
+                note += f" (first {len(point['ids'])} queries)" if len(point["ids"]) < len(truth) else ""
                 lines.append(
                     f"| {result['engine']} | {point['k']} | {point['label']}{note} | {point['recall@10']:.3f} | {deep} "
                     f"| {point['ms_mean']:.2f} | {faster} |"
@@ -184,9 +183,11 @@ def main() -> None:
     head = (
         f"{offsets[-1]:,} vectors, {len(offsets) - 1:,} documents, {len(truth)} questions of {lengths:.1f} vectors\n\n"
     )
-    text = head + report(results, int(offsets[-1]))
+    text = head + report(results, int(offsets[-1]), truth)
     print(text)
     (options.work / "token_search.md").write_text(text)
+    for point in (point for group in results.values() for result in group for point in result.get("points", [])):
+        point.pop("ids")
     (options.work / "token_search.json").write_text(json.dumps(results, indent=1))
     plot(results[options.threads[0]], options.work / "token_search.png", options.ks[-1])
 
