@@ -23,11 +23,7 @@ VARIANTS: dict[str, Settings] = {
 
 
 class Asterism(Engine):
-    distribution = module = "asterism"
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return f"asterism {self.variant}"
+    name = distribution = module = "asterism"
 
     def build(self, documents: Documents, folder: Path, options: BuildOptions) -> Settings:
         from asterism import TokenIndex, TokenVectors

@@ -6,7 +6,7 @@ child searches it. Thread counts come from environment variables that are set be
 libraries read them when they are imported.
 
     VENV/bin/python benchmarks/peers/run_X.py --vectors DIR --work DIR --out result.json
-        [--threads 1] [--build-threads 2] [--ks 10,100] [--centroids 4096] [--search-only]
+        [--threads 1] [--build-threads 2] [--ks 10,100] [--centroids 4096] [--search-only] [--variant NAME]
 """
 
 from __future__ import annotations
@@ -244,7 +244,7 @@ def main(engine: Engine) -> None:
             answer = {"error": f"{arguments.phase}: {type(error).__name__}: {error}"}
         (arguments.work / f"{arguments.phase}.json").write_text(json.dumps(answer), encoding="utf-8")
         return
-    result: dict[str, Any] = {"engine": engine.name}
+    result: dict[str, Any] = {"engine": f"{engine.name} {engine.variant}".strip()}
     try:
         result["version"] = version(engine.distribution)
         arguments.work.mkdir(parents=True, exist_ok=True)

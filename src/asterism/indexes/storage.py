@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 import numpy.typing as npt
@@ -226,11 +226,7 @@ def _sweep(leftover: Path) -> None:
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
     """Hold the folder's writer lock; it dies with its process."""
-    try:
-        lock = open(folder / LOCK, "w")  # noqa: SIM115 - closed below
-    except OSError as error:
-        raise IndexFolderError(f"{folder} cannot be written ({error.strerror}): check its permissions") from error
-    with lock:
+    with _lock_file(folder) as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -238,3 +234,10 @@ def writing(folder: Path) -> Iterator[None]:
         except OSError as error:
             raise IndexFolderError(f"{folder} cannot be locked ({error.strerror}): use a local disk") from error
         yield
+
+
+def _lock_file(folder: Path) -> TextIO:
+    try:
+        return open(folder / LOCK, "w")
+    except OSError as error:
+        raise IndexFolderError(f"{folder} cannot be written ({error.strerror}): check its permissions") from error

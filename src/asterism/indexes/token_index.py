@@ -22,7 +22,7 @@ import numpy.typing as npt
 from ..errors import DamagedIndex, IndexExists, IndexFolderError, SettingError, VectorsError
 from ..kernels import _native, chosen_kernels
 from ..representations.multi_vector import TokenVectors, checked_finite, checked_matrix
-from ..settings import TokenBuild, TokenSearch, cores, whole_number
+from ..settings import MOST_THREADS, TokenBuild, TokenSearch, cores, whole_number
 from .codec_files import CODEC, open_codec, train_codec, write_codec
 from .search_defaults import plan_of
 from .storage import (
@@ -164,7 +164,7 @@ class TokenIndex:
         `threads` share the queries, one each at a time; the settings' own number of threads is not used.
         """
         wanted = whole_number("k", k, 1)
-        workers = whole_number("threads", threads, 1)
+        workers = whole_number("threads", threads, 1, MOST_THREADS)
         native = self._native_settings(settings, wanted)
         matrices = [self._checked_query(query, f"query {i}") for i, query in enumerate(queries)]
         starts = np.cumsum([0] + [len(matrix) for matrix in matrices], dtype=np.int64)
