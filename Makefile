@@ -3,10 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SANITIZED := .venv-sanitized
+REFERENCES := .venv-references
+PYLATE := .venv-pylate
 
 NATIVE := $(wildcard native/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test test-all lint sanitize bench-environments bench-token-search bench-growth bench-fixed clean
+.PHONY: demo test test-all test-parity lint sanitize clean
+.PHONY: bench-environments bench-token-search bench-growth bench-fixed bench-encode
 
 DATA ?= ../shared/data
 BENCH := .bench
@@ -16,10 +19,23 @@ demo: $(VENV)/.installed
 	$(BIN)/python examples/own_vectors.py
 
 test: lint
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow and not reference"
 
-test-all: lint sanitize
-	$(BIN)/python -m pytest
+test-all: lint sanitize test-parity
+	$(BIN)/python -m pytest -m "not reference"
+
+# Our encoders against the published libraries themselves; `make test` has their golden outputs. PyLate needs another
+# torch, so that its own environment repeats the tests that need it.
+test-parity: $(REFERENCES)/.installed $(PYLATE)/.installed
+	HF_HUB_OFFLINE=1 $(REFERENCES)/bin/python -m pytest -m reference
+	HF_HUB_OFFLINE=1 $(PYLATE)/bin/python -m pytest -m reference -k pylate
+
+$(REFERENCES)/.installed $(PYLATE)/.installed: tests/parity/requirements-references.txt tests/parity/requirements-pylate.txt $(NATIVE)
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check \
+	--requirement tests/parity/requirements-$(patsubst .venv-%,%,$(@D)).txt
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	touch $@
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
@@ -37,8 +53,9 @@ $(VENV)/.installed: $(BIN)/python $(NATIVE)
 # The same tests on code that watches its own memory accesses.
 sanitize: $(SANITIZED)/.installed
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
-	ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/bin/python -m pytest -m "not slow" -p no:cacheprovider \
-	tests/unit tests/parity tests/property tests/faults
+	ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/bin/python -m pytest -m "not slow and not reference" -p no:cacheprovider \
+	tests/unit tests/parity tests/property tests/faults \
+	--ignore tests/unit/encoders --ignore tests/parity/test_encoders_equal_references.py
 
 $(SANITIZED)/.installed: $(NATIVE) $(wildcard src/asterism/*.py src/asterism/*/*.py)
 	$(PYTHON) -m venv $(SANITIZED)
@@ -56,8 +73,11 @@ bench-token-search: bench-environments
 bench-growth:
 	$(BENCH_PYTHON) benchmarks/token_growth.py --vectors $(BENCH)/vectors --work $(BENCH)
 
+bench-encode: bench-environments
+	$(BENCH_PYTHON) benchmarks/encode.py --data $(DATA) --work $(BENCH)
+
 bench-fixed:
 	$(BENCH_PYTHON) benchmarks/fixed_vectors.py --vectors $(BENCH)/vectors --work $(BENCH)
 
 clean:
-	rm -rf $(VENV) $(SANITIZED) build
+	rm -rf $(VENV) $(SANITIZED) $(REFERENCES) $(PYLATE) build

@@ -1,9 +1,14 @@
 """Every error that asterism raises on purpose.
 
 AsterismError
-├── InputError          (also a ValueError)  vectors, queries or settings that cannot be used
+├── InputError          (also a ValueError)  vectors, texts, names or settings that cannot be used
 │   ├── VectorsError    shapes, types, NaN
-│   └── SettingError    an unknown setting, or a value out of range
+│   ├── TextError       a text that is no text
+│   ├── SettingError    an unknown setting, or a value out of range
+│   └── UnknownModel    neither a folder nor a known name
+├── CheckpointError     a model's files are not as their layout says
+├── DownloadError       a model's files could not be had, or are not the right ones
+├── MissingPackage      an optional package is needed
 └── IndexFolderError    the folder is not what was asked for
     ├── IndexExists     something is already there
     ├── NotAnIndex      nothing that asterism wrote
@@ -27,8 +32,28 @@ class VectorsError(InputError):
     """Vectors of the wrong shape, type or content."""
 
 
+class TextError(InputError):
+    """A text that cannot be encoded."""
+
+
 class SettingError(InputError):
     """A setting that does not exist or is out of range."""
+
+
+class UnknownModel(InputError):
+    """A model that is neither a folder nor a name of the registry."""
+
+
+class CheckpointError(AsterismError):
+    """A checkpoint's files are not as their layout says."""
+
+
+class DownloadError(AsterismError):
+    """A model's files could not be fetched, or are not those that were expected."""
+
+
+class MissingPackage(AsterismError):
+    """Something optional is not installed."""
 
 
 class IndexFolderError(AsterismError):

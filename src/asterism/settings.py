@@ -18,6 +18,9 @@ Imputation = Literal["kth", "cluster", "zero", "none"]
 Bits = Literal[1, 2, 4, 16, 32]
 Levels = Literal["gaussian", "quantile"]
 Refinement = Literal["none", "float16"]
+Precision = Literal["float32", "int8"]
+Runtime = Literal["onnx", "torch"]
+LongText = Literal["windows", "truncate"]
 
 Self = TypeVar("Self", bound="Settings")
 
@@ -145,3 +148,39 @@ class TokenSearch(Settings):
             or not self.confidence >= 0
         ):
             raise SettingError(f"confidence is {self.confidence!r}, expected a number of at least 0")
+
+
+@dataclass(frozen=True)
+class EncoderSettings(Settings):
+    """How a model runs. Zero means: as the model's own files say.
+
+    precision        "float32", or "int8": weights and products in 8 bits where that does no harm
+    runtime          "onnx": onnxruntime, on the CPU; "torch": torch and transformers, for GPUs and other architectures
+    threads          cores to use (0: all)
+    document_length  tokens of a document, or of a window of one
+    query_length     tokens of a query
+    long             longer documents: "windows" that overlap and belong to one document, or "truncate"
+    cls_every        one more [CLS] before each further so many tokens, all averaged (BGE-M3's MCLS; 0: off)
+    batch_tokens     tokens in a batch, about
+    """
+
+    precision: Precision = "float32"
+    runtime: Runtime = "onnx"
+    threads: int = 0
+    document_length: int = 0
+    query_length: int = 0
+    long: LongText = "windows"
+    cls_every: int = 0
+    batch_tokens: int = 4096
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        _one_of("precision", self.precision, get_args(Precision))
+        _one_of("runtime", self.runtime, get_args(Runtime))
+        _one_of("long", self.long, get_args(LongText))
+        for name in ("document_length", "query_length", "cls_every"):
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), 0))
+        object.__setattr__(self, "threads", whole_number("threads", self.threads, 0, MOST_THREADS))
+        object.__setattr__(self, "batch_tokens", whole_number("batch_tokens", self.batch_tokens, 1))
+        if self.runtime == "torch" and self.precision != "float32":
+            raise SettingError(f"precision={self.precision!r} needs runtime='onnx', not 'torch'")

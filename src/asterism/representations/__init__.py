@@ -1,5 +1,7 @@
-"""Values that stand for a text: NumPy arrays with checked shapes."""
+"""What text becomes: values made of NumPy arrays with checked shapes."""
 
+from .lexical import LexicalWeights
 from .multi_vector import TokenVectors
+from .views import Representations
 
-__all__ = ["TokenVectors"]
+__all__ = ["LexicalWeights", "Representations", "TokenVectors"]

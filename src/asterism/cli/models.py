@@ -1,0 +1,28 @@
+"""`asterism models`: the named models, and which of them are here."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+
+def models(as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False) -> None:
+    """List the models that have a name."""
+    from ..encoders.registry import DEFAULT, MODELS, here
+
+    found = {name: here(model) for name, model in MODELS.items()}
+    if as_json:
+        for name, model in MODELS.items():
+            line = {"name": name, "about": model.about, "megabytes": model.megabytes, "default": name == DEFAULT}
+            typer.echo(json.dumps({**line, "folder": str(found[name]) if found[name] else None}))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("model", "MB", "here", "what it gives", box=None, pad_edge=False)
+    for name, model in MODELS.items():
+        here_now = "yes" if found[name] else ""
+        table.add_row(f"{name} (default)" if name == DEFAULT else name, str(model.megabytes), here_now, model.about)
+    Console().print(table)

@@ -1,0 +1,5 @@
+"""Text to representations, for every published layout."""
+
+from .loading import load_encoder, load_pair_scorer
+
+__all__ = ["load_encoder", "load_pair_scorer"]

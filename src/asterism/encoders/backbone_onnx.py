@@ -1,0 +1,115 @@
+"""A checkpoint on onnxruntime: its graph, written once and kept by content, and the session that runs it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnxruntime
+from onnx import TensorProto
+
+from ..errors import CheckpointError
+from ..settings import Precision
+from .backbone import Floats, Output
+from .checkpoint import Checkpoint
+from .file_hashes import cache_folder, remembered_hashes, write_whole
+from .graph import Graph
+from .heads import written
+from .quantise import Int8Graph
+
+GRAPH_VERSION = 1  # part of every graph's key: raise it when the nodes change
+
+
+class OnnxSession:
+    """Runs one graph whose weights lie in files of `folder`."""
+
+    def __init__(self, model: bytes, folder: Path, threads: int) -> None:
+        """Load; weights are mapped from their files."""
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        options.enable_mem_pattern = False  # shapes differ from batch to batch
+        options.log_severity_level = 3
+        options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(folder))
+        try:
+            self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # the library's errors have no common root but this
+            raise CheckpointError(f"{folder}: onnxruntime cannot load the model: {error}") from error
+
+    def run(self, outputs: Sequence[str], inputs: dict[str, Any]) -> dict[str, Floats]:
+        """The named outputs."""
+        wanted = {entry.name for entry in self._session.get_inputs()}
+        found = self._session.run(list(outputs), {name: value for name, value in inputs.items() if name in wanted})
+        return dict(zip(outputs, found, strict=True))
+
+
+def kept_graph(parts: Sequence[str], write: Callable[[], bytes]) -> bytes:
+    """The graph that `parts` identify: from the cache, else written and put there."""
+    key = hashlib.sha256("\n".join([f"graph {GRAPH_VERSION}", onnxruntime.__version__, *parts]).encode()).hexdigest()
+    file = cache_folder() / "graphs" / f"{key}.graph"
+    with suppress(OSError):
+        content = file.read_bytes()
+        if content[:64] == hashlib.sha256(content[64:]).hexdigest().encode():
+            return content[64:]
+    model = write()
+    with suppress(OSError):  # a read-only home works too, a little slower
+        write_whole(file, hashlib.sha256(model).hexdigest().encode() + model)
+    return model
+
+
+def weights_folder(files: Sequence[Path], folder: Path) -> Path:
+    """The one folder in which the weights really lie, links followed."""
+    folders = {file.resolve().parent for file in files}
+    if len(folders) > 1:
+        raise CheckpointError(f"{folder}: the weights lie in {len(folders)} folders, expected one")
+    return folders.pop() if folders else folder
+
+
+class OnnxBackbone:
+    """A checkpoint's transformer and the heads that are applied token by token, in one graph."""
+
+    def __init__(self, checkpoint: Checkpoint, precision: Precision, threads: int) -> None:
+        """Write the graph, or take it from the cache."""
+        tensors = checkpoint.transformer.tensors()
+        hashes = remembered_hashes(checkpoint.files)
+        parts = [precision, *sorted(f"{file.name} {digest}" for file, digest in hashes.items())]
+        model = kept_graph(parts, lambda: written_model(checkpoint, precision))
+        folder = weights_folder([tensor.file for tensor in tensors], checkpoint.folder)
+        self.workers = 1
+        self._session = OnnxSession(model, folder, threads)
+
+    def run(
+        self,
+        wanted: Sequence[Output],
+        ids: npt.NDArray[np.int64],
+        lengths: npt.NDArray[np.int32],
+        pool: Floats,
+    ) -> dict[str, Floats]:
+        """One forward pass."""
+        return self._session.run(wanted, {"ids": ids, "lengths": lengths, "pool": pool})
+
+
+def written_model(checkpoint: Checkpoint, precision: Precision) -> bytes:
+    """The graph of a checkpoint."""
+    graph = Int8Graph() if precision == "int8" else Graph()
+    ids = graph.input("ids", TensorProto.INT64, ["rows", "tokens"])
+    lengths = graph.input("lengths", TensorProto.INT32, ["rows"])
+    states = checkpoint.transformer.write(graph, ids, lengths)
+    one = graph.constant(np.array([1]))
+    if checkpoint.dense:
+        shares = graph.node("Unsqueeze", graph.input("pool", TensorProto.FLOAT, ["rows", "tokens"]), one)
+        pooled = graph.node("Squeeze", graph.node("MatMul", shares, states), one)
+        graph.output("pooled", pooled, ["rows", checkpoint.transformer.hidden])
+    if checkpoint.lexical:
+        weights = graph.node("Squeeze", checkpoint.lexical.layer.write(graph, states), graph.constant(np.array([2])))
+        graph.output("lexical", weights, ["rows", "tokens"])
+    if checkpoint.multi_vector:
+        graph.output("vectors", written(checkpoint.multi_vector.layers, graph, states), ["rows", "tokens", None])
+        if checkpoint.multi_vector.pooling:
+            graph.output("states", states, ["rows", "tokens", checkpoint.transformer.hidden])
+    return graph.model()

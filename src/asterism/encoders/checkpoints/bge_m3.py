@@ -1,0 +1,62 @@
+"""BAAI/bge-m3: XLM-RoBERTa, a dense, a lexical and a multi-vector view.
+
+dense = [CLS] at unit length; lexical = ReLU(sparse_linear(state)), the largest for each id, special ids dropped;
+multi-vector = colbert_linear(state) at unit length, of every token but the first.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...errors import CheckpointError
+from ..checkpoint import Checkpoint, open_transformer, refuse_unknown
+from ..heads import DenseHead, LexicalHead, Linear, MultiVectorHead, UnitLength
+from ..tokens import TextRules, TextTokenizer
+from ..torch_files import read_torch_file
+from ..weights import open_weights
+from .tokenizer_files import longest, special_ids
+
+FAMILY = "bge-m3"
+FILES = "config.json, model.safetensors or pytorch_model.bin, tokenizer.json, colbert_linear.pt, sparse_linear.pt"
+HEADS = ("colbert_linear.pt", "sparse_linear.pt")
+
+
+def recognises(folder: Path) -> bool:
+    """By the heads' files."""
+    return any((folder / head).exists() for head in HEADS)
+
+
+def read(folder: Path) -> Checkpoint:
+    """Both heads must be there: without trained heads the views mean nothing."""
+    weights = open_weights(folder)
+    transformer = open_transformer(folder, weights)
+    refuse_unknown(weights, transformer, (), ("lm_head.",))
+    tokenizer = TextTokenizer(folder)
+    hidden = transformer.hidden
+    for head in HEADS:
+        if not (folder / head).exists():
+            raise CheckpointError(f"{folder / head} is missing, expected both {' and '.join(HEADS)}")
+    rules = TextRules(length=longest(folder, transformer.most_tokens), first_counts=False)
+    dropped = special_ids(folder, tokenizer, ("cls_token", "eos_token", "pad_token", "unk_token"))
+    return Checkpoint(
+        family=FAMILY,
+        folder=folder,
+        transformer=transformer,
+        tokenizer=tokenizer,
+        files=(folder / "config.json", tokenizer.file, *weights.files(), *(folder / head for head in HEADS)),
+        document=rules,
+        query=rules,
+        dense=DenseHead("cls", (UnitLength(),)),
+        lexical=LexicalHead(_head(folder / "sparse_linear.pt", 1, hidden, "relu"), dropped),
+        multi_vector=MultiVectorHead((_head(folder / "colbert_linear.pt", None, hidden, "identity"), UnitLength())),
+    )
+
+
+def _head(file: Path, outputs: int | None, hidden: int, activation: str) -> Linear:
+    tensors = read_torch_file(file)
+    size = outputs or (tensors["weight"].shape or (0,))[0]
+    weight, bias = tensors.shaped("weight", (size, hidden)), tensors.shaped("bias", (size,))
+    for name in tensors:
+        if name not in ("weight", "bias"):
+            raise CheckpointError(f"{file}: tensor {name!r} is not part of this layout")
+    return Linear(weight.read(), bias.read(), activation)  # type: ignore[arg-type]

@@ -1,0 +1,58 @@
+"""pinecone/ConstBERT: C vectors a document, whatever its length.
+
+doc_project mixes positions (doc_maxlen -> C, the same for every dimension) over the states of the padded document, then
+`linear` projects and the C vectors are brought to unit length. Queries are those of ColBERT.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...errors import CheckpointError
+from ..checkpoint import Checkpoint, open_transformer, refuse_unknown
+from ..heads import ConstantPooling, MultiVectorHead, UnitLength
+from ..tokens import TextRules, TextTokenizer
+from ..weights import open_weights, read_json
+from .colbert import projected, query_rules
+from .tokenizer_files import special_token
+
+FAMILY = "constbert"
+FILES = "as colbert, and doc_project.weight among the weights"
+
+
+def recognises(folder: Path) -> bool:
+    """By the position mixer among the weights."""
+    try:
+        return (folder / "artifact.metadata").exists() and "doc_project.weight" in open_weights(folder)
+    except CheckpointError:
+        return False
+
+
+def read(folder: Path) -> Checkpoint:
+    """The padding's states enter the mixture, as in the published model; attention never sees them."""
+    weights = open_weights(folder)
+    transformer = open_transformer(folder, weights)
+    projection = projected(weights, transformer)
+    refuse_unknown(weights, transformer, ("linear.weight", "doc_project.weight", "doc_project.bias"))
+    tokenizer = TextTokenizer(folder)
+    settings = read_json(folder / "artifact.metadata")
+    length = int(settings.get("doc_maxlen", 250))
+    count = weights["doc_project.weight"].shape[0]
+    bias = weights.shaped("doc_project.bias", (count,)).read() if "doc_project.bias" in weights else None
+    pooling = ConstantPooling(weights.shaped("doc_project.weight", (count, length)).read(), bias, length)
+    return Checkpoint(
+        family=FAMILY,
+        folder=folder,
+        transformer=transformer,
+        tokenizer=tokenizer,
+        files=(folder / "config.json", folder / "artifact.metadata", tokenizer.file, *weights.files()),
+        document=TextRules(
+            length=length,
+            marker=tokenizer.needed(str(settings.get("doc_token_id", "[unused1]")), "the documents' marker"),
+            expand_to=length,
+            filler=tokenizer.needed(special_token(folder, "pad_token") or "[PAD]", "padding"),
+            windows=False,
+        ),
+        query=query_rules(folder, tokenizer, settings),
+        multi_vector=MultiVectorHead((projection, UnitLength()), pooling),
+    )

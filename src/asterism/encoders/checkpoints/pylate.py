@@ -1,0 +1,146 @@
+"""Late-interaction folders of PyLate and of sentence-transformers 6 (MultiVectorEncoder).
+
+Both list a Transformer and Dense modules. PyLate writes prefixes, lengths, expansion and the skip list into
+config_sentence_transformers.json; sentence-transformers writes prompts there, lengths and expansion into
+sentence_bert_config.json, and has modules for the skip list and for unit length.
+"""
+
+from __future__ import annotations
+
+import string
+from pathlib import Path
+from typing import Any
+
+from ...errors import CheckpointError
+from ..checkpoint import Checkpoint, open_transformer, refuse_unknown
+from ..heads import Linear, MultiVectorHead, UnitLength
+from ..tokens import TextRules, TextTokenizer
+from ..weights import open_weights
+from .modules import Module, dense_layer, module_files, modules, optional_json
+from .tokenizer_files import filler_id, longest, skiplist
+
+FAMILY = "pylate"
+FILES = "modules.json, config_sentence_transformers.json of model_type ColBERT or MultiVectorEncoder, 1_Dense"
+SETTINGS = "config_sentence_transformers.json"
+
+
+def recognises(folder: Path) -> bool:
+    """By the model type, or, as in the first versions, by PyLate's prefixes."""
+    if not (folder / "modules.json").exists():
+        return False
+    settings = optional_json(folder / SETTINGS)
+    return settings.get("model_type") in ("ColBERT", "MultiVectorEncoder") or "query_prefix" in settings
+
+
+def read(folder: Path) -> Checkpoint:
+    """Whichever of the two wrote it."""
+    weights = open_weights(folder)
+    transformer = open_transformer(folder, weights)
+    refuse_unknown(weights, transformer, (), ("cls.", "lm_head."))
+    tokenizer = TextTokenizer(folder)
+    settings, listed = optional_json(folder / SETTINGS), modules(folder)
+    layers = []
+    width = transformer.hidden
+    for module in listed[1:]:
+        if module.kind == "Dense":
+            layers.append(dense_layer(module, width))
+            width = len(layers[-1].weight)
+        elif module.kind not in ("MultiVectorMask", "Normalize"):
+            raise CheckpointError(f"{folder / 'modules.json'} has a {module.kind} module, which is not known here")
+    most = longest(folder, transformer.most_tokens)
+    if settings.get("model_type") == "MultiVectorEncoder":
+        document, query = _rules_of_modules(folder, tokenizer, settings, listed, most)
+        unit = [UnitLength()] if any(module.kind == "Normalize" for module in listed) else []
+    else:
+        document, query = _rules_of_prefixes(folder, tokenizer, settings, most)
+        unit = [UnitLength()]
+    return Checkpoint(
+        family=FAMILY,
+        folder=folder,
+        transformer=transformer,
+        tokenizer=tokenizer,
+        files=(folder / "config.json", folder / SETTINGS, tokenizer.file, *weights.files(), *module_files(listed)),
+        document=document,
+        query=query,
+        multi_vector=MultiVectorHead((*_typed(layers), *unit)),
+    )
+
+
+def _typed(layers: list[Linear]) -> tuple[Linear, ...]:
+    return tuple(layers)
+
+
+def _rules_of_prefixes(
+    folder: Path, tokenizer: TextTokenizer, settings: dict[str, Any], most: int
+) -> tuple[TextRules, TextRules]:
+    """PyLate: the prefix is one token after the first; a skip list of punctuation unless it says otherwise."""
+
+    def marker(side: str, default: str) -> int | None:
+        prefix = settings.get(f"{side}_prefix")
+        prefix = default if prefix is None else str(prefix)
+        return tokenizer.needed(prefix, f"the {side} prefix") if prefix else None
+
+    def given(name: str, default: Any) -> Any:
+        value = settings.get(name)
+        return default if value is None else value
+
+    length, expanded = min(int(given("query_length", 32)), most), bool(given("do_query_expansion", True))
+    document = TextRules(
+        length=min(int(given("document_length", 180)), most),
+        marker=marker("document", "[D] "),
+        skipped=skiplist(tokenizer, list(given("skiplist_words", string.punctuation))),
+    )
+    query = TextRules(
+        length=length,
+        marker=marker("query", "[Q] "),
+        expand_to=length if expanded else 0,
+        filler=filler_id(folder, tokenizer) if expanded else 0,
+        attend=expanded and bool(given("attend_to_expansion_tokens", False)),
+        windows=not expanded,
+    )
+    return document, query
+
+
+def _rules_of_modules(
+    folder: Path, tokenizer: TextTokenizer, settings: dict[str, Any], listed: list[Module], most: int
+) -> tuple[TextRules, TextRules]:
+    """sentence-transformers: prompts are text, the skip list has tasks, queries may be expanded."""
+    transformer = optional_json(folder / "sentence_bert_config.json")
+    masks = [module.settings for module in listed if module.kind == "MultiVectorMask"]
+    if any(mask.get("keep_only_token_ids") for mask in masks):
+        raise CheckpointError(f"{folder}: keep_only_token_ids is for images, which are not known here")
+    skipped = {
+        side: skiplist(
+            tokenizer,
+            [
+                word
+                for mask in masks
+                for word in mask.get("skiplist_words") or []
+                if side in (mask.get("skiplist_tasks") or ["document"])
+            ],
+        )
+        for side in ("document", "query")
+    }
+    prompts = settings.get("prompts") or {}
+    expansion = transformer.get("query_expansion") or {}
+    fixed, to = expansion.get("strategy") == "fixed", int(expansion.get("length", 0))
+    length = to if fixed else max(min(int(transformer.get("query_length") or most), most), to)
+    filler = 0
+    if expansion:
+        token = expansion.get("token")
+        filler = tokenizer.needed(token, "the expansion token") if token else filler_id(folder, tokenizer)
+    document = TextRules(
+        length=min(int(transformer.get("document_length") or most), most),
+        prompt=str(prompts.get("document") or ""),
+        skipped=skipped["document"],
+    )
+    query = TextRules(
+        length=length,
+        prompt=str(prompts.get("query") or ""),
+        expand_to=to,
+        filler=filler,
+        attend=bool(expansion.get("attend", False)),
+        skipped=skipped["query"],
+        windows=not fixed,
+    )
+    return document, query

@@ -1,0 +1,87 @@
+"""Single-vector folders of sentence-transformers: Transformer, Pooling (cls or mean), Dense, Normalize."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ...errors import CheckpointError
+from ..checkpoint import Checkpoint, open_transformer, refuse_unknown
+from ..heads import DenseHead, Linear, Pooling, UnitLength
+from ..tokens import TextRules, TextTokenizer
+from ..weights import open_weights
+from .modules import Module, dense_layer, module_files, modules, optional_json
+from .tokenizer_files import longest
+
+FAMILY = "sentence-transformers"
+FILES = "modules.json, config.json, model.safetensors or pytorch_model.bin, tokenizer.json, 1_Pooling"
+SETTINGS = "config_sentence_transformers.json"
+DOCUMENT_PROMPTS = ("document", "passage", "corpus")
+
+
+def recognises(folder: Path) -> bool:
+    """By the list of modules."""
+    return (folder / "modules.json").exists()
+
+
+def read(folder: Path) -> Checkpoint:
+    """Prompts as `encode_query` and `encode_document` of sentence-transformers choose them."""
+    weights = open_weights(folder)
+    transformer = open_transformer(folder, weights)
+    refuse_unknown(weights, transformer, (), ("cls.", "lm_head."))
+    tokenizer = TextTokenizer(folder)
+    listed = modules(folder)
+    own, settings = optional_json(folder / "sentence_bert_config.json"), optional_json(folder / SETTINGS)
+    length = longest(folder, transformer.most_tokens)
+    rules = TextRules(
+        length=min(int(own.get("max_seq_length") or length), length), lower=bool(own.get("do_lower_case"))
+    )
+    return Checkpoint(
+        family=FAMILY,
+        folder=folder,
+        transformer=transformer,
+        tokenizer=tokenizer,
+        files=(folder / "config.json", tokenizer.file, *weights.files(), *module_files(listed)),
+        document=_prompted(rules, settings, DOCUMENT_PROMPTS),
+        query=_prompted(rules, settings, ("query",)),
+        dense=_dense(folder, listed, transformer.hidden),
+    )
+
+
+def _dense(folder: Path, listed: list[Module], width: int) -> DenseHead:
+    pooling: Pooling | None = None
+    layers: list[Linear | UnitLength] = []
+    for module in listed[1:]:
+        if module.kind == "Pooling" and pooling is None and not layers:
+            pooling = _pooling(module)
+        elif module.kind == "Dense" and pooling:
+            layer = dense_layer(module, width)
+            width = len(layer.weight)
+            layers.append(layer)
+        elif module.kind == "Normalize" and pooling:
+            layers.append(UnitLength())
+        elif module.kind != "Dropout":
+            raise CheckpointError(f"{folder / 'modules.json'}: a {module.kind} module is not known at this place")
+    if pooling is None:
+        raise CheckpointError(f"{folder / 'modules.json'} has no Pooling module, expected one")
+    return DenseHead(pooling, tuple(layers))
+
+
+def _pooling(module: Module) -> Pooling:
+    """Newer files name the mode; older ones have a switch for each."""
+    modes = module.settings.get("pooling_mode")
+    on = [modes] if isinstance(modes, str) else list(modes or [])
+    on = on or [name for name, value in module.settings.items() if name.startswith("pooling_mode_") and value is True]
+    known: dict[str, Pooling] = {
+        "cls": "cls", "mean": "mean", "pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean",
+    }  # fmt: skip
+    if len(on) != 1 or on[0] not in known or module.settings.get("include_prompt") is False:
+        raise CheckpointError(f"{module.folder / 'config.json'} asks for {on or 'no pooling'}, expected cls or mean")
+    return known[on[0]]
+
+
+def _prompted(rules: TextRules, settings: dict[str, Any], names: tuple[str, ...]) -> TextRules:
+    prompts = settings.get("prompts") or {}
+    chosen = next((name for name in names if prompts.get(name)), settings.get("default_prompt_name"))
+    prompt = prompts.get(chosen) if chosen else None
+    return TextRules(length=rules.length, lower=rules.lower, prompt=str(prompt or ""))

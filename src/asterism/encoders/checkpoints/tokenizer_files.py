@@ -1,0 +1,54 @@
+"""What the configuration files beside a tokenizer say about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...errors import CheckpointError
+from ..tokens import TextTokenizer
+from ..weights import read_json
+
+LARGEST_LENGTH = 1_000_000  # transformers writes 10^30 for "no limit"
+
+
+def special_token(folder: Path, kind: str) -> str | None:
+    """The text of e.g. "mask_token", from special_tokens_map.json or tokenizer_config.json."""
+    for name in ("special_tokens_map.json", "tokenizer_config.json"):
+        if (folder / name).exists():
+            entry = read_json(folder / name).get(kind)
+            if isinstance(entry, dict):
+                entry = entry.get("content")
+            if isinstance(entry, str):
+                return entry
+    return None
+
+
+def special_ids(folder: Path, tokenizer: TextTokenizer, kinds: tuple[str, ...]) -> frozenset[int]:
+    """The ids of those special tokens that are named and exist."""
+    tokens = [special_token(folder, kind) for kind in kinds]
+    ids = [tokenizer.id_of(token) for token in tokens if token is not None]
+    return frozenset(found for found in ids if found is not None)
+
+
+def filler_id(folder: Path, tokenizer: TextTokenizer) -> int:
+    """[MASK], or the end token for a tokenizer without one: what queries are filled up with."""
+    for kind in ("mask_token", "eos_token"):
+        token = special_token(folder, kind)
+        if token is not None:
+            return tokenizer.needed(token, f"the {kind}")
+    raise CheckpointError(f"{folder} names neither mask_token nor eos_token, expected one to fill queries up with")
+
+
+def longest(folder: Path, most_tokens: int | None) -> int:
+    """Tokens of a text: model_max_length of tokenizer_config.json, bounded by the positions."""
+    file = folder / "tokenizer_config.json"
+    given = read_json(file).get("model_max_length") if file.exists() else None
+    limits = [int(given)] if isinstance(given, int | float) and given < LARGEST_LENGTH else []
+    limits += [most_tokens] if most_tokens else []
+    return min(limits, default=512)
+
+
+def skiplist(tokenizer: TextTokenizer, words: list[str]) -> frozenset[int]:
+    """Ids of words that are single tokens."""
+    ids = (tokenizer.id_of(word) for word in words)
+    return frozenset(found for found in ids if found is not None)

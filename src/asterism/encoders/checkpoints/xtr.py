@@ -1,0 +1,49 @@
+"""google/xtr-base-en: the encoder of a T5 and 2_Dense, 128 dimensions, no bias.
+
+Text in lower case; every token counts, the end token too; unit length.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..checkpoint import TRANSFORMERS, Checkpoint, open_transformer, refuse_unknown
+from ..heads import MultiVectorHead, UnitLength
+from ..tokens import TextRules, TextTokenizer
+from ..transformer_t5 import T5
+from ..weights import open_weights
+from .modules import Module, dense_layer, module_files, modules, optional_json
+
+FAMILY = "xtr"
+FILES = "config.json of a T5, model.safetensors or pytorch_model.bin, tokenizer.json, 2_Dense without bias"
+LENGTH = 512
+
+
+def recognises(folder: Path) -> bool:
+    """A T5 whose token states meet 2_Dense: a sentence model has a Normalize module after it."""
+    kind = TRANSFORMERS.get(str(optional_json(folder / "config.json").get("model_type")))
+    dense = folder / "2_Dense" / "config.json"
+    if kind is not T5 or not dense.exists() or optional_json(dense).get("bias", True):
+        return False
+    return not (folder / "modules.json").exists() or modules(folder)[-1].kind == "Dense"
+
+
+def read(folder: Path) -> Checkpoint:
+    """Both sides alike."""
+    weights = open_weights(folder)
+    transformer = open_transformer(folder, weights)
+    refuse_unknown(weights, transformer, ())
+    tokenizer = TextTokenizer(folder)
+    place = folder / "2_Dense"
+    dense = Module("Dense", place, optional_json(place / "config.json"))
+    rules = TextRules(length=LENGTH, lower=True)
+    return Checkpoint(
+        family=FAMILY,
+        folder=folder,
+        transformer=transformer,
+        tokenizer=tokenizer,
+        files=(folder / "config.json", tokenizer.file, *weights.files(), *module_files([dense, dense])),
+        document=rules,
+        query=rules,
+        multi_vector=MultiVectorHead((dense_layer(dense, transformer.hidden), UnitLength())),
+    )

@@ -1,0 +1,189 @@
+"""Cross-encoders: a score for a query and a text that are read together.
+
+[CLS] form: layers over the state of the first token. [EMB] form (ANNCUR): the query stands between two markers, the
+text after a third; score = mean of the states of the first two · state of the third.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from onnx import TensorProto
+
+from ..errors import CheckpointError, SettingError
+from ..settings import EncoderSettings, cores
+from .backbone_onnx import OnnxSession, kept_graph, weights_folder
+from .batching import batches
+from .checkpoint import Transformer, open_transformer, refuse_unknown
+from .checkpoints import asterism
+from .file_hashes import remembered_hashes
+from .graph import Graph
+from .heads import Layers, Linear, through
+from .quantise import Int8Graph
+from .tokens import Row, TextRules, TextTokenizer, checked
+from .transformer_bert import Bert
+from .weights import Weights, open_weights
+
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Markers:
+    """Ids of the [EMB] form: before and after the query, before the text."""
+
+    query_begin: int
+    query_end: int
+    text: int
+
+
+@dataclass(frozen=True)
+class PairModel:
+    """A cross-encoder as read from its folder: layers over [CLS], or markers."""
+
+    folder: Path
+    transformer: Transformer
+    tokenizer: TextTokenizer
+    files: tuple[Path, ...]
+    layers: Layers | None
+    markers: Markers | None
+
+
+class PairScorer:
+    """A loaded cross-encoder. Made by `load_pair_scorer`. `truncated` counts the pairs that were cut so far."""
+
+    def __init__(self, model: PairModel, settings: EncoderSettings) -> None:
+        """Load the weights into onnxruntime."""
+        if settings.runtime != "onnx":
+            raise SettingError(f"runtime is {settings.runtime!r}, expected 'onnx' for a cross-encoder")
+        self._model = model
+        self._settings = settings
+        self._length = settings.document_length or model.transformer.most_tokens or 512
+        self.truncated = 0
+        hashes = remembered_hashes(model.files)
+        parts = ["pair", settings.precision, *sorted(f"{file.name} {digest}" for file, digest in hashes.items())]
+        graph = kept_graph(parts, lambda: _written(model, settings))
+        folder = weights_folder([tensor.file for tensor in model.transformer.tensors()], model.folder)
+        self._session = OnnxSession(graph, folder, cores(settings.threads))
+
+    def score(self, query: str, texts: Sequence[str]) -> Floats:
+        """(n,) one score for each text; higher is better, the scale is the model's own."""
+        if isinstance(texts, str):
+            texts = [texts]
+        checked([query])
+        checked(texts)
+        scores = np.zeros(len(texts), np.float32)
+        rows, seconds, shares = self._pairs(query, texts)
+        for batch in batches(rows, self._settings.batch_tokens):
+            place = np.arange(batch.ids.shape[1])
+            types = (place[None, :] >= seconds[batch.numbers][:, None]) & (place[None, :] < batch.lengths[:, None])
+            pool = np.zeros((len(batch.rows), 2, batch.ids.shape[1]), np.float32)
+            for line, number in zip(pool, batch.numbers, strict=True):
+                for side, places in enumerate(shares[number]):
+                    line[side, places] = 1 / len(places)
+            inputs = {"ids": batch.ids, "lengths": batch.lengths, "types": types.astype(np.int64), "pool": pool}
+            pooled = self._session.run(["pooled"], inputs)["pooled"]  # (rows, 2, hidden)
+            if self._model.layers is not None:
+                scores[batch.numbers] = through(self._model.layers, pooled[:, 0])[:, 0]
+            else:
+                scores[batch.numbers] = np.einsum("rh,rh->r", pooled[:, 0], pooled[:, 1])
+        return scores
+
+    def _pairs(
+        self, query: str, texts: Sequence[str]
+    ) -> tuple[list[Row], npt.NDArray[np.int64], list[list[list[int]]]]:
+        """Rows, where the second part of each begins, and the places whose states count for query and text."""
+        tokenizer, markers = self._model.tokenizer, self._model.markers
+        first, *others = tokenizer.encode([query, *texts], TextRules(self._length))
+        before, between, after = tokenizer.pair_frame()
+        opening = [markers.query_begin] if markers else []
+        closing = [markers.query_end] if markers else []
+        leading = [markers.text] if markers else []
+        room = self._length - len(before + between + after + opening + closing + leading)
+        rows, seconds, shares = [], [], []
+        for number, other in enumerate(others):
+            # The query keeps at least half of the room, the text gives way first.
+            kept = first.ids[: max(room // 2, room - len(other.ids))]
+            text = other.ids[: room - len(kept)]
+            self.truncated += len(kept) < len(first.ids) or len(text) < len(other.ids)
+            head = [*before, *opening, *kept, *closing]
+            ids = np.array([*head, *between, *leading, *text, *after], np.int64)
+            rows.append(Row(number, ids, len(ids), 0, len(ids)))
+            seconds.append(len(head) + len(between))
+            query_places = [len(before), len(head) - 1] if markers else [0]
+            shares.append([query_places, [len(head) + len(between)] if markers else [0]])
+        return rows, np.array(seconds, np.int64), shares
+
+
+def open_pair_model(folder: Path) -> PairModel:
+    """Our own layout with a pair section, or a sequence classifier with one label."""
+    if asterism.recognises(folder):
+        return _own(folder)
+    weights = open_weights(folder)
+    transformer = open_transformer(folder, weights)
+    tokenizer = TextTokenizer(folder)
+    layers = _classifier(weights, transformer)
+    known = [name for name in weights if name.startswith("classifier.") or ".pooler." in name]
+    refuse_unknown(weights, transformer, known)
+    return PairModel(
+        folder, transformer, tokenizer, (folder / "config.json", tokenizer.file, *weights.files()), layers, None
+    )
+
+
+def _classifier(weights: Weights, transformer: Transformer) -> Layers:
+    """BERT: pooler with tanh, then classifier; RoBERTa: dense with tanh, then out_proj."""
+    hidden = transformer.hidden
+    prefix = transformer.prefix if isinstance(transformer, Bert) else ""
+    for inner, outer in ((f"{prefix}pooler.dense", "classifier"), ("classifier.dense", "classifier.out_proj")):
+        if f"{outer}.weight" in weights:
+            labels = weights[f"{outer}.weight"].shape[0]
+            if labels != 1:
+                raise CheckpointError(f"{weights.source}: {outer}.weight has {labels} labels, expected 1 for a score")
+            return (_layer(weights, inner, hidden, hidden, True), _layer(weights, outer, 1, hidden, False))
+    raise CheckpointError(
+        f"{weights.source} has no tensor classifier.weight or classifier.out_proj.weight, expected a cross-encoder"
+    )
+
+
+def _layer(weights: Weights, name: str, outputs: int, inputs: int, tanh: bool) -> Linear:
+    weight, bias = weights.shaped(f"{name}.weight", (outputs, inputs)), weights.shaped(f"{name}.bias", (outputs,))
+    return Linear(weight.read(), bias.read(), "tanh" if tanh else "identity")
+
+
+def _own(folder: Path) -> PairModel:
+    settings, backbone, heads = asterism.opened(folder)
+    pair, file = settings.get("pair"), folder / asterism.SETTINGS
+    if not isinstance(pair, dict) or len({"layers", "markers"} & set(pair)) != 1:
+        raise CheckpointError(f"{file}: pair is {pair!r}, expected layers over [CLS] or three markers")
+    weights = open_weights(backbone)
+    transformer = open_transformer(backbone, weights)
+    tokenizer = TextTokenizer(backbone)
+    markers = None
+    if "markers" in pair:
+        if len(pair["markers"]) != 3:
+            raise CheckpointError(f"{file} has {len(pair['markers'])} markers, expected three tokens")
+        markers = Markers(*(tokenizer.needed(token, "a marker") for token in pair["markers"]))
+    return PairModel(
+        backbone,
+        transformer,
+        tokenizer,
+        (file, *heads.files(), backbone / "config.json", tokenizer.file, *weights.files()),
+        asterism.layers(pair["layers"], heads) if "layers" in pair else None,
+        markers,
+    )
+
+
+def _written(model: PairModel, settings: EncoderSettings) -> bytes:
+    graph = Int8Graph() if settings.precision == "int8" else Graph()
+    ids = graph.input("ids", TensorProto.INT64, ["rows", "tokens"])
+    lengths = graph.input("lengths", TensorProto.INT32, ["rows"])
+    types = None
+    if isinstance(model.transformer, Bert) and model.transformer.shape.types > 1:
+        types = graph.input("types", TensorProto.INT64, ["rows", "tokens"])
+    states = model.transformer.write(graph, ids, lengths, types)
+    pool = graph.input("pool", TensorProto.FLOAT, ["rows", "sides", "tokens"])
+    graph.output("pooled", graph.node("MatMul", pool, states), ["rows", "sides", model.transformer.hidden])
+    return graph.model()

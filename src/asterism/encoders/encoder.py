@@ -1,0 +1,207 @@
+"""Texts to representations: every view of a model in one forward pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from itertools import islice
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from ..errors import InputError, SettingError, TextError
+from ..representations import LexicalWeights, Representations, TokenVectors
+from ..settings import EncoderSettings, cores
+from .assembling import Assembly, BatchViews, Side, counted, outputs_for
+from .backbone import Backbone
+from .batching import Batch, batches
+from .checkpoint import Checkpoint
+from .file_hashes import remembered_hashes
+from .tokens import TextRules, TokenisedTexts, tokenised
+
+View = Literal["dense", "lexical", "multi_vector"]
+Progress = Callable[[int], None]
+
+CHUNK_TEXTS = 1024  # texts that are sorted by length together: enough for even batches, few enough for memory
+CHUNK_CHARACTERS = 2_000_000
+
+
+class Encoder:
+    """A loaded model. Made by `load_encoder`."""
+
+    def __init__(self, checkpoint: Checkpoint, settings: EncoderSettings) -> None:
+        """Load the weights into the runtime."""
+        self._checkpoint = checkpoint
+        self._settings = settings
+        pooled = checkpoint.multi_vector.pooling if checkpoint.multi_vector else None
+        self._document = self._side(checkpoint.document, "document_length", pooled is not None)
+        self._query = self._side(checkpoint.query, "query_length", False)
+        if settings.cls_every and (checkpoint.dense is None or checkpoint.dense.pooling != "cls"):
+            raise SettingError("cls_every needs a model whose dense vector is the state of [CLS]")
+        self._backbone = _backbone(checkpoint, settings)
+
+    @property
+    def views(self) -> tuple[str, ...]:
+        """Of dense, lexical, multi_vector: those the model has."""
+        return self._checkpoint.views
+
+    def describe(self) -> dict[str, Any]:
+        """Family, views with their dimensions, lengths, and the files with their hashes."""
+        checkpoint, probe = self._checkpoint, self.encode_query(["a"])
+        sizes: dict[str, int] = {}
+        if probe.dense is not None:
+            sizes["dense"] = int(probe.dense.shape[1])
+        if checkpoint.lexical is not None:
+            sizes["lexical"] = checkpoint.transformer.vocabulary
+        if probe.multi_vector is not None:
+            sizes["multi_vector"] = probe.multi_vector.dimensions
+        pooling = checkpoint.multi_vector.pooling if checkpoint.multi_vector else None
+        constant = None if pooling is None else len(pooling.weight) // (sizes["multi_vector"] if pooling.full else 1)
+        hashes = remembered_hashes(checkpoint.files)
+        return {
+            "family": checkpoint.family,
+            "views": sizes,
+            "vectors_per_document": constant,
+            "document_length": self._document.rules.length,
+            "query_length": self._query.rules.length,
+            "precision": self._settings.precision,
+            "runtime": self._settings.runtime,
+            "files": {file.name: digest for file, digest in hashes.items()},
+        }
+
+    def encode_document(
+        self, texts: Iterable[str], *, views: Sequence[View] | None = None, progress: Progress | None = None
+    ) -> Representations:
+        """All views of some documents, or those of `views`; `progress` is called with the number of texts done."""
+        return self._joined(self._stream(texts, self._document, views, progress), views)
+
+    def encode_query(
+        self, texts: Iterable[str], *, views: Sequence[View] | None = None, progress: Progress | None = None
+    ) -> Representations:
+        """All views of some queries, or those of `views`."""
+        return self._joined(self._stream(texts, self._query, views, progress), views)
+
+    def stream_documents(
+        self, texts: Iterable[str], *, views: Sequence[View] | None = None, progress: Progress | None = None
+    ) -> Iterator[Representations]:
+        """The same in parts of about a thousand texts, in order, for iterators that do not fit into memory."""
+        return self._stream(texts, self._document, views, progress)
+
+    def _side(self, rules: TextRules, setting: str, constant: bool) -> Side:
+        checkpoint, settings = self._checkpoint, self._settings
+        length = getattr(settings, setting)
+        if length:
+            frame = len(checkpoint.tokenizer.before) + len(checkpoint.tokenizer.after) + (rules.marker is not None)
+            most = checkpoint.transformer.most_tokens
+            if rules.expand_to:
+                raise SettingError(f"{setting} is {length}, but this model always reads {rules.expand_to} tokens there")
+            if length <= frame + 3 or (most is not None and length > most):
+                raise SettingError(f"{setting} is {length}, expected from {frame + 4} to {most or 'any number'}")
+            rules = replace(rules, length=length)
+        if settings.long == "truncate":
+            rules = replace(rules, windows=False)
+        skipped, dropped = (np.zeros(checkpoint.transformer.vocabulary, bool) for _ in range(2))
+        skipped[list(rules.skipped)] = True
+        if checkpoint.lexical:
+            dropped[list(checkpoint.lexical.dropped)] = True
+        cls = checkpoint.tokenizer.before[0] if settings.cls_every and checkpoint.tokenizer.before else None
+        if cls is not None:
+            skipped[cls] = True
+        return Side(rules, skipped, dropped, constant, cls)
+
+    def _joined(self, parts: Iterator[Representations], views: Sequence[View] | None) -> Representations:
+        """Everything at once; for no texts at all, empty views of the right shape."""
+        found = list(parts)
+        if found:
+            return Representations.joined(found)
+        one = self.encode_query(["a"], views=views)
+        return Representations(
+            0,
+            None if one.dense is None else one.dense[:0],
+            None if one.lexical is None else LexicalWeights([0], [], []),
+            None if one.multi_vector is None else TokenVectors(one.multi_vector.flat[:0], [0]),
+        )
+
+    def _stream(
+        self, texts: Iterable[str], side: Side, views: Sequence[View] | None, progress: Progress | None
+    ) -> Iterator[Representations]:
+        """Tokenise one chunk ahead while the model works on the one before."""
+        wanted = self._wanted(views)
+        if isinstance(texts, str | bytes):
+            raise TextError(f"one {type(texts).__name__} was given, expected several: put it into a list")
+        done, chunks = 0, _chunks(texts)
+        with ThreadPoolExecutor(1) as tokenising, ThreadPoolExecutor(self._backbone.workers) as running:
+            ahead: Future[TokenisedTexts] | None = None
+            while True:
+                chunk = next(chunks, None)
+                following = tokenising.submit(self._tokenised, *chunk, side) if chunk else None
+                if ahead is not None:
+                    part = self._represented(ahead.result(), side, wanted, running)
+                    done += part.texts
+                    if progress:
+                        progress(done)
+                    yield part
+                ahead = following
+                if ahead is None:
+                    return
+
+    def _wanted(self, views: Sequence[View] | None) -> tuple[str, ...]:
+        if views is None:
+            return self.views
+        if isinstance(views, str):
+            raise InputError(f"views is {views!r}, expected a list such as [{views!r}]")
+        for view in views:
+            if view not in self.views:
+                known = "this model has " + ", ".join(self.views) if view in get_args(View) else "there is no such view"
+                raise InputError(f"view {view!r} was asked for, but {known}")
+        if not views:
+            raise InputError(f"no view was asked for, expected some of {', '.join(self.views)}")
+        return tuple(views)
+
+    def _tokenised(self, first: int, texts: list[str], side: Side) -> TokenisedTexts:
+        return tokenised(self._checkpoint.tokenizer, side.rules, texts, self._settings.cls_every, first)
+
+    def _represented(
+        self, texts: TokenisedTexts, side: Side, views: Sequence[str], running: ThreadPoolExecutor
+    ) -> Representations:
+        outputs = outputs_for(views, side)
+        pooling = self._checkpoint.dense.pooling if self._checkpoint.dense else "cls"
+
+        def run(batch: Batch) -> BatchViews:
+            shares = batch.shares(pooling, side.repeated_cls)
+            found = self._backbone.run(outputs, batch.ids, batch.lengths, shares)
+            return counted(self._checkpoint, side, batch, shares, found)
+
+        assembly = Assembly(self._checkpoint, texts)
+        for part in running.map(run, batches(texts.rows, self._settings.batch_tokens)):
+            assembly.take(part)
+        return assembly.representations()
+
+
+def _chunks(texts: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+    """Number of the first text, and about a thousand of them, fewer where they are long."""
+    rest, first = iter(texts), 0
+    while True:
+        chunk: list[str] = []
+        characters = 0
+        for text in islice(rest, CHUNK_TEXTS):
+            chunk.append(text)
+            characters += len(text) if isinstance(text, str) else 0
+            if characters >= CHUNK_CHARACTERS:
+                break
+        if not chunk:
+            return
+        yield first, chunk
+        first += len(chunk)
+
+
+def _backbone(checkpoint: Checkpoint, settings: EncoderSettings) -> Backbone:
+    threads = cores(settings.threads)
+    if settings.runtime == "torch":
+        from .backbone_torch import TorchBackbone
+
+        return TorchBackbone(checkpoint, threads)
+    from .backbone_onnx import OnnxBackbone
+
+    return OnnxBackbone(checkpoint, settings.precision, threads)

@@ -1,0 +1,51 @@
+"""The two doors: text encoders and pair scorers, by folder or by name."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import UnknownModel
+from ..settings import EncoderSettings
+from .registry import DEFAULT, HEADS, model_folder
+
+if TYPE_CHECKING:  # onnx and onnxruntime are loaded when a model is
+    from .cross_encoder import PairScorer
+    from .encoder import Encoder
+
+
+def load_encoder(model: str | os.PathLike[str] = DEFAULT, **settings: Any) -> Encoder:
+    """A model from a folder in any published layout, or a named one (`asterism models` lists them).
+
+    The settings are those of EncoderSettings, e.g. `precision="int8"`. A named model is fetched if it is not here yet.
+    """
+    chosen = EncoderSettings.of(settings)
+    from .checkpoints import open_checkpoint
+    from .encoder import Encoder
+
+    return Encoder(open_checkpoint(_folder(model)), chosen)
+
+
+def load_pair_scorer(model: str | os.PathLike[str], **settings: Any) -> PairScorer:
+    """A cross-encoder from a folder: a sequence classifier of transformers, or our own layout with a pair section."""
+    chosen = EncoderSettings.of(settings)
+    from .cross_encoder import PairScorer, open_pair_model
+
+    return PairScorer(open_pair_model(_folder(model)), chosen)
+
+
+def _folder(model: str | os.PathLike[str]) -> Path:
+    """A folder that exists, else a name."""
+    if not isinstance(model, str | os.PathLike):
+        raise UnknownModel(f"{model!r} was given as a model, expected a folder or a name")
+    folder = Path(model).expanduser()
+    if folder.is_dir():
+        return folder
+    if folder.exists():
+        raise UnknownModel(f"{folder} is a file, expected the folder of a model")
+    name = str(model)
+    if name.startswith((".", "/", "~")):
+        raise UnknownModel(f"there is no folder {folder}")
+    own = HEADS / name
+    return own if (own / "asterism.json").exists() else model_folder(name)

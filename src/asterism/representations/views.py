@@ -1,0 +1,62 @@
+"""What an encoder gives for some texts: those views that the model has and that were asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .lexical import LexicalWeights
+from .multi_vector import TokenVectors
+
+
+@dataclass(frozen=True)
+class Representations:
+    """dense (texts, d) float32, lexical weights, token vectors: None where there is no such view.
+
+    truncated counts the texts of which only the beginning was read.
+    """
+
+    texts: int
+    dense: npt.NDArray[np.float32] | None = None
+    lexical: LexicalWeights | None = None
+    multi_vector: TokenVectors | None = None
+    truncated: int = 0
+
+    def __len__(self) -> int:
+        """Texts."""
+        return self.texts
+
+    @staticmethod
+    def joined(parts: Sequence[Representations]) -> Representations:
+        """The same views of all texts, in order; at least one part."""
+        first = parts[0]
+        if len(parts) == 1:
+            return first
+        dense = [part.dense for part in parts if part.dense is not None]
+        lexical = [part.lexical for part in parts if part.lexical is not None]
+        vectors = [part.multi_vector for part in parts if part.multi_vector is not None]
+        return Representations(
+            sum(part.texts for part in parts),
+            None if first.dense is None else np.concatenate(dense),
+            None
+            if first.lexical is None
+            else LexicalWeights(
+                _offsets([part.offsets for part in lexical]),
+                np.concatenate([part.terms for part in lexical]),
+                np.concatenate([part.weights for part in lexical]),
+            ),
+            None
+            if first.multi_vector is None
+            else TokenVectors(
+                np.concatenate([part.flat for part in vectors]), _offsets([part.offsets for part in vectors])
+            ),
+            sum(part.truncated for part in parts),
+        )
+
+
+def _offsets(parts: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+    """One after the other."""
+    return np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part) for part in parts]))])

@@ -1,0 +1,142 @@
+"""A checkpoint that is not as its layout says: one error that names the file and the tensor."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+import asterism
+from asterism.errors import AsterismError, CheckpointError, SettingError, UnknownModel
+from tests import layouts
+
+QUERY = "bert.encoder.layer.2.attention.self.query.weight"
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return layouts.colbert(tmp_path_factory.mktemp("good") / "model")
+
+
+def changed(good: Path, to: Path, change: Callable[[dict[str, Any]], None]) -> Path:
+    shutil.copytree(good, to)
+    weights = load_file(str(to / "model.safetensors"))
+    change(weights)
+    layouts.save_weights(to / "model.safetensors", weights)
+    return to
+
+
+def put(name: str, value: Any) -> Callable[[dict[str, Any]], None]:
+    return lambda weights: weights.update({name: value})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda weights: weights.pop(QUERY), rf"model\.safetensors: tensor '{QUERY}' is missing"),
+        (put("bert.encoder.layer.9.x", np.ones(3, np.float32)), r"tensor 'bert.encoder.layer.9.x' is not part"),
+        (put(QUERY, np.ones((32, 31), np.float32)), rf"'{QUERY}' has shape \(32, 31\), expected \(32, 32\)"),
+        (put(QUERY, np.full((32, 32), np.nan, np.float32)), rf"'{QUERY}' has NaN"),
+        (put(QUERY, np.ones((32, 32), np.int64)), rf"'{QUERY}' is int64, expected float32"),
+        (lambda weights: weights.pop("linear.weight"), r"tensor 'linear.weight' is missing"),
+        (put("linear.weight", np.ones((16, 30), np.float32)), r"'linear.weight' has shape \(16, 30\)"),
+    ],
+)
+def test_tensors(good: Path, tmp_path: Path, change: Callable[[dict[str, Any]], None], message: str) -> None:
+    with pytest.raises(CheckpointError, match=message):
+        asterism.load_encoder(changed(good, tmp_path / "model", change))
+
+
+@pytest.mark.parametrize(
+    ("file", "key", "value", "message"),
+    [
+        ("config.json", "model_type", "mamba", r"model_type 'mamba' cannot run"),
+        ("config.json", "vocab_size", 50, r"word_embeddings.weight' has shape"),
+        ("config.json", "hidden_act", "swish", r"activation 'swish'"),
+        ("config.json", "num_attention_heads", 5, r"5 heads"),
+        ("config.json", "num_attention_heads", 0, r"no attention heads"),
+        ("config.json", "num_hidden_layers", "many", r"config\.json"),
+        ("config.json", "position_embedding_type", "relative_key", r"'relative_key' positions"),
+        ("artifact.metadata", "doc_maxlen", 999, r"documents of 999 tokens, but the model has 256 positions"),
+        ("artifact.metadata", "doc_token_id", "[D]", r"no token '\[D\]', expected it as the documents' marker"),
+    ],
+)
+def test_settings(good: Path, tmp_path: Path, file: str, key: str, value: Any, message: str) -> None:
+    shutil.copytree(good, tmp_path / "model")
+    content = json.loads((good / file).read_text())
+    layouts.write_json(tmp_path / "model" / file, content | {key: value})
+    with pytest.raises(CheckpointError, match=message):
+        asterism.load_encoder(tmp_path / "model")
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors", "artifact.metadata"])
+@pytest.mark.parametrize("content", [b"", b"{", b"\x00" * 100, b"[]"])
+def test_damaged_files(good: Path, tmp_path: Path, name: str, content: bytes) -> None:
+    shutil.copytree(good, tmp_path / "model")
+    (tmp_path / "model" / name).write_bytes(content)
+    with pytest.raises(CheckpointError, match=name.replace(".", r"\.")):
+        asterism.load_encoder(tmp_path / "model")
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors"])
+def test_missing_files(good: Path, tmp_path: Path, name: str) -> None:
+    shutil.copytree(good, tmp_path / "model")
+    (tmp_path / "model" / name).unlink()
+    with pytest.raises(CheckpointError, match=name.replace(".", r"\.")):
+        asterism.load_encoder(tmp_path / "model")
+
+
+def test_truncated_weights(good: Path, tmp_path: Path) -> None:
+    shutil.copytree(good, tmp_path / "model")
+    file = tmp_path / "model" / "model.safetensors"
+    whole = file.read_bytes()
+    for size in (4, 8, 100, len(whole) // 2, len(whole) - 1):
+        file.write_bytes(whole[:size])
+        with pytest.raises(CheckpointError, match=r"model\.safetensors"):
+            asterism.load_encoder(tmp_path / "model")
+
+
+@pytest.mark.parametrize("head", ["colbert_linear.pt", "sparse_linear.pt"])
+def test_a_head_must_be_there(tmp_path: Path, head: str) -> None:
+    folder = layouts.bge_m3(tmp_path / "model")
+    (folder / head).unlink()
+    with pytest.raises(CheckpointError, match=rf"{head} is missing"):
+        asterism.load_encoder(folder)
+
+
+def test_vocabulary_must_fit(good: Path, tmp_path: Path) -> None:
+    shutil.copytree(good, tmp_path / "model")
+    layouts.wordpiece(tmp_path / "model", ("extra", "tokens"))
+    with pytest.raises(CheckpointError, match=r"tokenizer\.json has ids up to"):
+        asterism.load_encoder(tmp_path / "model")
+
+
+def test_no_model(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="no model of a known layout"):
+        asterism.load_encoder(tmp_path)
+    with pytest.raises(UnknownModel, match="did you mean 'all-MiniLM-L6-v2'"):
+        asterism.load_encoder("all-MiniLM-L6-v3")
+    with pytest.raises(UnknownModel, match="no folder"):
+        asterism.load_encoder(tmp_path / "nothing")
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(UnknownModel, match="is a file"):
+        asterism.load_encoder(tmp_path / "file")
+    with pytest.raises(SettingError, match="did you mean 'precision'"):
+        asterism.load_encoder(tmp_path, precison="int8")
+
+
+def test_a_pickle_that_wants_to_run_code(tmp_path: Path) -> None:
+    import pickle
+
+    from .test_torch_files import Evil, archive
+
+    folder = layouts.bge_m3(tmp_path / "model")
+    archive(folder / "colbert_linear.pt", pickle.dumps({"weight": Evil()}))
+    with pytest.raises(AsterismError, match=r"colbert_linear\.pt wants to run"):
+        asterism.load_encoder(folder)
