@@ -9,7 +9,8 @@ PYLATE := .venv-pylate
 NATIVE := $(wildcard native/*) CMakeLists.txt pyproject.toml
 
 .PHONY: demo test test-all test-parity lint sanitize clean
-.PHONY: bench-environments bench-token-search bench-growth bench-fixed bench-encode
+.PHONY: bench-environments bench-token-search bench-growth bench-fixed
+.PHONY: bench-encode bench-encode-memory bench-int8-quality
 
 DATA ?= ../shared/data
 BENCH := .bench
@@ -75,6 +76,12 @@ bench-growth:
 
 bench-encode: bench-environments
 	$(BENCH_PYTHON) benchmarks/encode.py --data $(DATA) --work $(BENCH)
+
+bench-encode-memory:
+	$(BENCH_PYTHON) benchmarks/encode_memory.py --data $(DATA)
+
+bench-int8-quality:
+	$(BENCH_PYTHON) benchmarks/int8_quality.py --data $(DATA)
 
 bench-fixed:
 	$(BENCH_PYTHON) benchmarks/fixed_vectors.py --vectors $(BENCH)/vectors --work $(BENCH)

@@ -10,6 +10,7 @@ counts, for machines are shared.
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import subprocess
 import sys
@@ -29,7 +30,7 @@ PASSAGES, ROUNDS, THREADS = 2000, 3, 2
 
 
 def passages(data: Path) -> list[str]:
-    with (data / "debian_desc_en" / "corpus.jsonl").open(encoding="utf-8") as lines:
+    with gzip.open(data / "debian_desc_en" / "corpus.jsonl.gz", "rt", encoding="utf-8") as lines:
         texts = [json.loads(line)["text"] for line in lines]
     rng = np.random.default_rng(7)
     return [texts[i] for i in rng.choice(len(texts), PASSAGES, replace=False)]

@@ -1,6 +1,6 @@
 """Make the projection of the default model's token vectors: PCA of its last hidden states, 384 -> 128.
 
-    python scripts/make_projection.py TEXTS.jsonl[.gz]…      (lines with "text"; a few thousand are plenty)
+    python scripts/make_projection.py TEXTS.jsonl[.gz]…      (lines with "text"; the first thousand of each file count)
 
 Writes heads.safetensors beside the model's asterism.json. Deterministic for the same texts.
 """
@@ -23,7 +23,7 @@ from asterism.encoders.heads import MultiVectorHead
 from asterism.encoders.registry import DEFAULT, HEADS, model_folder
 from asterism.settings import EncoderSettings
 
-TEXTS_OF_EACH = 3000
+TEXTS_OF_EACH = 1000
 DIMENSIONS = 128
 
 

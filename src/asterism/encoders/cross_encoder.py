@@ -12,18 +12,23 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from onnx import TensorProto
 
 from ..errors import CheckpointError, SettingError
 from ..settings import EncoderSettings, cores
-from .backbone_onnx import OnnxSession, kept_graph, weights_folder
+from .backbone_onnx import (
+    OnnxSession,
+    file_parts,
+    kept_graph,
+    weights_folder,
+    write_pooling,
+    written_model,
+    written_states,
+)
 from .batching import batches
 from .checkpoint import Transformer, open_transformer, refuse_unknown
 from .checkpoints import asterism
-from .file_hashes import remembered_hashes
 from .graph import Graph
 from .heads import Layers, Linear, through
-from .quantise import Int8Graph
 from .tokens import Row, TextRules, TextTokenizer, checked
 from .transformer_bert import Bert
 from .weights import Weights, open_weights
@@ -63,10 +68,13 @@ class PairScorer:
         self._settings = settings
         self._length = settings.document_length or model.transformer.most_tokens or 512
         self.truncated = 0
-        hashes = remembered_hashes(model.files)
-        parts = ["pair", settings.precision, *sorted(f"{file.name} {digest}" for file, digest in hashes.items())]
-        graph = kept_graph(parts, lambda: _written(model, settings))
-        folder = weights_folder([tensor.file for tensor in model.transformer.tensors()], model.folder)
+        folder = weights_folder(model.transformer.tensors(), model.folder)
+        graph = kept_graph(
+            ["pair", settings.precision, *file_parts(model.files)],
+            lambda: written_model(
+                lambda graph: _write(graph, model), settings.precision, model.tokenizer, model.transformer, folder
+            ),
+        )
         self._session = OnnxSession(graph, folder, cores(settings.threads))
 
     def score(self, query: str, texts: Sequence[str]) -> Floats:
@@ -176,14 +184,6 @@ def _own(folder: Path) -> PairModel:
     )
 
 
-def _written(model: PairModel, settings: EncoderSettings) -> bytes:
-    graph = Int8Graph() if settings.precision == "int8" else Graph()
-    ids = graph.input("ids", TensorProto.INT64, ["rows", "tokens"])
-    lengths = graph.input("lengths", TensorProto.INT32, ["rows"])
-    types = None
-    if isinstance(model.transformer, Bert) and model.transformer.shape.types > 1:
-        types = graph.input("types", TensorProto.INT64, ["rows", "tokens"])
-    states = model.transformer.write(graph, ids, lengths, types)
-    pool = graph.input("pool", TensorProto.FLOAT, ["rows", "sides", "tokens"])
-    graph.output("pooled", graph.node("MatMul", pool, states), ["rows", "sides", model.transformer.hidden])
-    return graph.model()
+def _write(graph: Graph, model: PairModel) -> None:
+    two_types = isinstance(model.transformer, Bert) and model.transformer.shape.types > 1
+    write_pooling(graph, written_states(graph, model.transformer, two_types), model.transformer.hidden)
