@@ -196,3 +196,13 @@ def test_a_killed_writer_leaves_the_old_state(delay: float, tmp_path: Path) -> N
             TokenIndex.open(target)
         assert len(TokenIndex.build(target, make_vectors(10, 64))) == 10
         assert [path.name for path in tmp_path.iterdir()] == ["x.tokens"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"settings": None}, {"segments": [{"name": "segment-000001"}]}, {"segments": 3}, {"codec": {}}, {"codec": None}],
+)
+def test_a_manifest_with_a_right_checksum_and_wrong_content(index: TokenIndex, changes: dict[str, object]) -> None:
+    rewrite_manifest(index.path, **changes)
+    with pytest.raises(DamagedIndex, match="manifest"):
+        TokenIndex.open(index.path)

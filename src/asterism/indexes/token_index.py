@@ -96,7 +96,11 @@ class TokenIndex:
     def open(cls, path: str | os.PathLike[str]) -> TokenIndex:
         """Open an index: reads manifest, codec, headers and where lists begin; maps the rest."""
         folder = Path(path)
-        return cls(folder, read_manifest(folder, KIND, VERSION))
+        manifest = read_manifest(folder, KIND, VERSION)
+        try:
+            return cls(folder, manifest)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise DamagedIndex(f"{folder} has a manifest that is not as expected: {error!r}") from error
 
     def add(self, vectors: TokenVectors | Iterable[TokenVectors]) -> TokenIndex:
         """Append documents as a new segment with the same codec; returns the index that sees them.
