@@ -261,10 +261,10 @@ def xtr(folder: Path, gated: bool = True) -> Path:
     }
     write_json(folder / "config.json", config)
     save_weights(folder / "model.safetensors", t5_weights(size, gated))
-    identity = {"in_features": HIDDEN, "out_features": 16, "bias": False}
+    identity = {"in_features": HIDDEN, "out_features": 8, "bias": False}
     identity["activation_function"] = "torch.nn.modules.linear.Identity"
     write_json(folder / "2_Dense" / "config.json", identity)
-    save_torch(folder / "2_Dense" / "pytorch_model.bin", {"linear.weight": numbers("dense", (16, HIDDEN))})
+    save_torch(folder / "2_Dense" / "pytorch_model.bin", {"linear.weight": numbers("dense", (8, HIDDEN))})
     return folder
 
 
@@ -279,7 +279,9 @@ def pylate(folder: Path) -> Path:
     size = wordpiece(folder, ("[Q] ", "[D] "))
     write_json(folder / "config.json", bert_config(size))
     save_weights(folder / "model.safetensors", bert_weights(size, 256, 2))
-    write_json(folder / "sentence_bert_config.json", {"max_seq_length": 39, "do_lower_case": False})
+    write_json(folder / "sentence_bert_config.json", {"max_seq_length": 15, "do_lower_case": False})
+    tokenizer = json.loads((folder / "tokenizer_config.json").read_text())
+    write_json(folder / "tokenizer_config.json", tokenizer | {"model_max_length": 15})  # as after a query and a save
     _modules(folder, ("", "sentence_transformers.models.Transformer"), ("1_Dense", "pylate.models.Dense.Dense"))
     settings = {"in_features": HIDDEN, "out_features": 16, "bias": False, "use_residual": False}
     settings["activation_function"] = "torch.nn.modules.linear.Identity"

@@ -7,6 +7,7 @@ AsterismError
 │   ├── SettingError    an unknown setting, or a value out of range
 │   └── UnknownModel    neither a folder nor a known name
 ├── CheckpointError     a model's files are not as their layout says
+├── EncodingError       the runtime failed on some texts
 ├── DownloadError       a model's files could not be had, or are not the right ones
 ├── MissingPackage      an optional package is needed
 └── IndexFolderError    the folder is not what was asked for
@@ -46,6 +47,10 @@ class UnknownModel(InputError):
 
 class CheckpointError(AsterismError):
     """A checkpoint's files are not as their layout says."""
+
+
+class EncodingError(AsterismError):
+    """The runtime failed while it was working on texts."""
 
 
 class DownloadError(AsterismError):

@@ -10,6 +10,8 @@ import typer
 from ..errors import AsterismError, InputError
 from . import models, pull
 
+INTERRUPTED = 130  # what typer makes of Ctrl-C
+
 app = typer.Typer(
     name="asterism", help="Search beyond the single vector.", no_args_is_help=True, pretty_exceptions_enable=False
 )
@@ -36,11 +38,24 @@ def _common(
 
 def main() -> None:
     """0: done; 2: wrong usage or input, in one clear line; 1: anything else."""
+    sys.exit(_run())
+
+
+def _run() -> int:
     try:
-        app()
+        code = app(standalone_mode=False)
     except AsterismError as error:
         typer.echo(f"asterism: {error}", err=True)
-        sys.exit(2 if isinstance(error, InputError) else 1)
-    except KeyboardInterrupt:
+        return 2 if isinstance(error, InputError) else 1
+    except typer.Abort:
+        code = INTERRUPTED
+    except Exception as error:
+        message = getattr(error, "format_message", None)  # typer's usage errors have one, and no public name
+        if message is None:
+            raise
+        typer.echo(f"asterism: {message()} (try asterism --help)", err=True)
+        return 2
+    if code == INTERRUPTED:
         typer.echo("asterism: stopped", err=True)
-        sys.exit(1)
+        return 1
+    return int(code or 0)

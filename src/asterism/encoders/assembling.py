@@ -118,9 +118,14 @@ class Assembly:
         return LexicalWeights.largest(self.texts.texts, text_of[rows], terms, weights)
 
     def _vectors(self, text_of: npt.NDArray[np.int64]) -> TokenVectors:
-        by_row: list[Floats] = [np.empty((0, 0), np.float32)] * len(text_of)
-        for numbers, (flat, counts) in self._each("vectors"):
-            for number, part in zip(numbers, np.split(flat, np.cumsum(counts)[:-1]), strict=True):
-                by_row[number] = part
-        sizes = np.bincount(text_of, [len(part) for part in by_row], self.texts.texts).astype(np.int64)
-        return TokenVectors(np.concatenate(by_row), np.concatenate([[0], np.cumsum(sizes)]))
+        parts = self._each("vectors")
+        sizes = np.zeros(len(text_of), np.int64)
+        for numbers, (_, counts) in parts:
+            sizes[numbers] = counts
+        begins = np.concatenate([[0], np.cumsum(sizes)])
+        flat = np.empty((begins[-1], parts[0][1][0].shape[1]), np.float32)
+        for numbers, (vectors, counts) in parts:
+            for number, rows in zip(numbers, np.split(vectors, np.cumsum(counts)[:-1]), strict=True):
+                flat[begins[number] : begins[number + 1]] = rows
+        texts = np.bincount(text_of, sizes, self.texts.texts).astype(np.int64)
+        return TokenVectors(flat, np.concatenate([[0], np.cumsum(texts)]))

@@ -19,8 +19,6 @@ class Backbone(Protocol):
     vectors (rows, tokens, d).
     """
 
-    workers: int  # calls that may run at the same time
-
     def run(
         self,
         wanted: Sequence[Output],

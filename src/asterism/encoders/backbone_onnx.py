@@ -13,7 +13,7 @@ import numpy.typing as npt
 import onnxruntime
 from onnx import TensorProto
 
-from ..errors import CheckpointError
+from ..errors import CheckpointError, EncodingError
 from ..settings import Precision, cores
 from .backbone import Floats, Output
 from .checkpoint import Checkpoint, Transformer
@@ -24,19 +24,21 @@ from .quantise import Int8Graph, MeasuringGraph, calibration_ids
 from .tokens import TextTokenizer
 from .weights import StoredTensor
 
-GRAPH_VERSION = 2  # part of every graph's key: raise it when the nodes change
+LONG_ROW = 1024  # tokens
+GRAPH_VERSION = 5  # part of every graph's key: raise it when the nodes change
 
 
 class OnnxSession:
     """Runs one graph whose weights lie in files of `folder`."""
 
-    def __init__(self, model: bytes, folder: Path, threads: int) -> None:
-        """Load; weights are mapped from their files."""
+    def __init__(self, model: bytes, folder: Path, threads: int, keep_weights_in_place: bool = False) -> None:
+        """Load; weights are mapped from their files, and rearranged into a faster copy unless they shall stay there."""
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         options.enable_mem_pattern = False  # shapes differ from batch to batch
         options.log_severity_level = 3
+        options.add_session_config_entry("session.disable_prepacking", str(int(keep_weights_in_place)))
         options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(folder))
         try:
             self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
@@ -46,7 +48,15 @@ class OnnxSession:
     def run(self, outputs: Sequence[str], inputs: dict[str, Any]) -> dict[str, Floats]:
         """The named outputs."""
         wanted = {entry.name for entry in self._session.get_inputs()}
-        found = self._session.run(list(outputs), {name: value for name, value in inputs.items() if name in wanted})
+        given = {name: value for name, value in inputs.items() if name in wanted}
+        try:
+            found = self._session.run(list(outputs), given)
+        except Exception as error:  # the library's errors have no common root but this
+            shape = inputs["ids"].shape
+            raise EncodingError(
+                f"onnxruntime failed on {shape[0]} texts of {shape[1]} tokens: {error}. Where memory is short, "
+                "a smaller document_length or batch_tokens helps"
+            ) from error
         return dict(zip(outputs, found, strict=True))
 
 
@@ -93,19 +103,24 @@ class OnnxBackbone:
 
     def __init__(self, checkpoint: Checkpoint, precision: Precision, threads: int) -> None:
         """Write the graph, or take it from the cache."""
+        self._checkpoint, self._precision, self._threads = checkpoint, precision, threads
+        self._session = self._opened(masked=True)
+        self._unmasked: OnnxSession | None = None
+
+    def _opened(self, masked: bool) -> OnnxSession:
+        checkpoint = self._checkpoint
         folder = weights_folder(checkpoint.transformer.tensors(), checkpoint.folder)
         model = kept_graph(
-            [precision, *file_parts(checkpoint.files)],
+            ["masked" if masked else "unmasked", self._precision, *file_parts(checkpoint.files)],
             lambda: written_model(
-                lambda graph: _write_views(graph, checkpoint),
-                precision,
+                lambda graph: _write_views(graph, checkpoint, masked),
+                self._precision,
                 checkpoint.tokenizer,
                 checkpoint.transformer,
                 folder,
             ),
         )
-        self.workers = 1
-        self._session = OnnxSession(model, folder, threads)
+        return OnnxSession(model, folder, self._threads, keep_weights_in_place=not masked)
 
     def run(
         self,
@@ -114,14 +129,23 @@ class OnnxBackbone:
         lengths: npt.NDArray[np.int32],
         pool: Floats,
     ) -> dict[str, Floats]:
-        """One forward pass."""
-        found = self._session.run(wanted, {"ids": ids, "lengths": lengths, "pool": pool[:, None, :]})
+        """One forward pass.
+
+        Masked attention keeps all similarities of a row, tokens² numbers a head: gigabytes at 8,192 tokens. Long rows
+        come without padding, and without a mask onnxruntime's attention works in blocks.
+        """
+        session = self._session
+        if ids.shape[1] >= LONG_ROW and (lengths == ids.shape[1]).all():
+            if self._unmasked is None:
+                self._unmasked = self._opened(masked=False)
+            session = self._unmasked
+        found = session.run(wanted, {"ids": ids, "lengths": lengths, "pool": pool[:, None, :]})
         return found | ({"pooled": found["pooled"][:, 0]} if "pooled" in found else {})
 
 
-def _write_views(graph: Graph, checkpoint: Checkpoint) -> None:
+def _write_views(graph: Graph, checkpoint: Checkpoint, masked: bool) -> None:
     """Inputs, transformer, heads, outputs."""
-    states = written_states(graph, checkpoint.transformer)
+    states = written_states(graph, checkpoint.transformer, masked=masked)
     if checkpoint.dense:
         write_pooling(graph, states, checkpoint.transformer.hidden)
     if checkpoint.lexical:
@@ -133,10 +157,10 @@ def _write_views(graph: Graph, checkpoint: Checkpoint) -> None:
             graph.output("states", states, ["rows", "tokens", checkpoint.transformer.hidden])
 
 
-def written_states(graph: Graph, transformer: Transformer, with_types: bool = False) -> str:
-    """States (rows, tokens, hidden) from the inputs ids, lengths and, for pairs, types."""
+def written_states(graph: Graph, transformer: Transformer, *, masked: bool = True, with_types: bool = False) -> str:
+    """States (rows, tokens, hidden) from the inputs ids, lengths (unless all rows are full) and, for pairs, types."""
     ids = graph.input("ids", TensorProto.INT64, ["rows", "tokens"])
-    lengths = graph.input("lengths", TensorProto.INT32, ["rows"])
+    lengths = graph.input("lengths", TensorProto.INT32, ["rows"]) if masked else ""
     types = graph.input("types", TensorProto.INT64, ["rows", "tokens"]) if with_types else None
     return transformer.write(graph, ids, lengths, types)
 
@@ -149,7 +173,8 @@ def write_pooling(graph: Graph, states: str, hidden: int) -> None:
 
 def file_parts(files: Sequence[Path]) -> list[str]:
     """What identifies a graph: its model's files by name and content."""
-    return sorted(f"{file.name} {digest}" for file, digest in remembered_hashes(files).items())
+    # The real name too: it is what the graph refers to, and behind a link it is another one.
+    return sorted(f"{file.name} {file.resolve().name} {digest}" for file, digest in remembered_hashes(files).items())
 
 
 def weights_folder(tensors: Sequence[StoredTensor], folder: Path) -> Path:

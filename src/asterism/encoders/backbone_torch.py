@@ -25,7 +25,6 @@ class TorchBackbone:
 
     def __init__(self, checkpoint: Checkpoint, threads: int) -> None:
         """Load with transformers; weights come from safetensors, or with weights_only."""
-        self.workers = 1
         self._checkpoint = checkpoint
         self._threads = threads
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -59,9 +58,21 @@ class TorchBackbone:
 
 
 def _loaded(checkpoint: Checkpoint) -> Any:
+    """Every tensor must come from the file: transformers would fill in random ones and only warn."""
+    folder = checkpoint.folder
+    here = {"local_files_only": True, "trust_remote_code": False}
     try:
-        config = AutoConfig.from_pretrained(checkpoint.folder, local_files_only=True)
+        config = AutoConfig.from_pretrained(folder, **here)
         kind = T5EncoderModel if config.model_type in ("t5", "mt5") else AutoModel
-        return kind.from_pretrained(checkpoint.folder, config=config, local_files_only=True, torch_dtype=torch.float32)
-    except (OSError, ValueError, KeyError) as error:
-        raise CheckpointError(f"{checkpoint.folder}: transformers cannot load it: {error}") from error
+        model, report = kind.from_pretrained(
+            folder, config=config, dtype=torch.float32, output_loading_info=True, **here
+        )
+    except Exception as error:  # of several libraries, without a common root
+        raise CheckpointError(f"{folder}: transformers cannot load it: {error}") from error
+    missing = [name for name in report["missing_keys"] if "pooler." not in name]
+    for name in [*missing, *report["mismatched_keys"]]:
+        raise CheckpointError(f"{folder}: tensor {name!r} is missing, or has another shape than config.json says")
+    for name, values in model.state_dict().items():
+        if not torch.isfinite(values).all():
+            raise CheckpointError(f"{folder}: tensor {name!r} has NaN or infinity: the file is damaged")
+    return model

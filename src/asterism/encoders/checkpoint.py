@@ -47,11 +47,10 @@ class UnwrittenTransformer:
     def __init__(self, config: Mapping[str, Any]) -> None:
         """Sizes, as far as the configuration names them."""
         self.kind = str(config.get("model_type"))
-        try:
-            self.hidden = int(config.get("hidden_size") or config["dim"])
-            self.vocabulary = int(config["vocab_size"])
-        except KeyError as error:
-            raise CheckpointError(f"config.json of a {self.kind!r} model has no {error}") from None
+        hidden = config.get("hidden_size") or config.get("dim")  # the latter in DistilBERT
+        if not hidden or not config.get("vocab_size"):
+            raise CheckpointError(f"config.json of a {self.kind!r} model has no hidden_size and vocab_size")
+        self.hidden, self.vocabulary = int(hidden), int(config["vocab_size"])
         positions = config.get("max_position_embeddings")
         self.most_tokens = int(positions) if positions else None
 
@@ -114,10 +113,10 @@ def open_transformer(folder: Path, weights: Weights) -> Transformer:
         return UnwrittenTransformer(config)
     try:
         return kind(config, weights)
-    except (KeyError, ValueError, TypeError) as error:
-        if isinstance(error, CheckpointError):
-            raise
-        raise CheckpointError(f"{folder / 'config.json'}: {type(error).__name__} {error}") from error
+    except KeyError as error:
+        raise CheckpointError(f"{folder / 'config.json'} has no {error}, expected it in a {kind.__name__}") from None
+    except (ValueError, TypeError) as error:
+        raise CheckpointError(f"{folder / 'config.json'} has something that is no number: {error}") from error
     except ZeroDivisionError:
         raise CheckpointError(f"{folder / 'config.json'} has no attention heads") from None
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import CheckpointError, SettingError
-from ..settings import EncoderSettings, cores
+from ..settings import LARGEST, EncoderSettings, cores, whole_number
 from .backbone_onnx import (
     OnnxSession,
     file_parts,
@@ -34,6 +34,8 @@ from .transformer_bert import Bert
 from .weights import Weights, open_weights
 
 Floats = npt.NDArray[np.float32]
+
+SHORTEST_PAIR = 16  # tokens
 
 
 @dataclass(frozen=True)
@@ -62,11 +64,17 @@ class PairScorer:
 
     def __init__(self, model: PairModel, settings: EncoderSettings) -> None:
         """Load the weights into onnxruntime."""
-        if settings.runtime != "onnx":
-            raise SettingError(f"runtime is {settings.runtime!r}, expected 'onnx' for a cross-encoder")
+        for name in ("runtime", "query_length", "long", "cls_every"):
+            if getattr(settings, name) != getattr(EncoderSettings, name):
+                raise SettingError(f"{name} is {getattr(settings, name)!r}, which a cross-encoder does not have")
         self._model = model
         self._settings = settings
-        self._length = settings.document_length or model.transformer.most_tokens or 512
+        self._length = whole_number(
+            "document_length",
+            settings.document_length or model.transformer.most_tokens or 512,
+            SHORTEST_PAIR,
+            model.transformer.most_tokens or LARGEST,
+        )
         self.truncated = 0
         folder = weights_folder(model.transformer.tensors(), model.folder)
         graph = kept_graph(
@@ -81,7 +89,7 @@ class PairScorer:
         """(n,) one score for each text; higher is better, the scale is the model's own."""
         if isinstance(texts, str):
             texts = [texts]
-        checked([query])
+        checked([query], name="query")
         checked(texts)
         scores = np.zeros(len(texts), np.float32)
         rows, seconds, shares = self._pairs(query, texts)
@@ -133,6 +141,10 @@ def open_pair_model(folder: Path) -> PairModel:
     weights = open_weights(folder)
     transformer = open_transformer(folder, weights)
     tokenizer = TextTokenizer(folder)
+    if not isinstance(transformer, Bert):
+        raise CheckpointError(
+            f"{folder}: no cross-encoder of this architecture is known, expected BERT, RoBERTa or XLM-R"
+        )
     layers = _classifier(weights, transformer)
     known = [name for name in weights if name.startswith("classifier.") or ".pooler." in name]
     refuse_unknown(weights, transformer, known)
@@ -141,13 +153,15 @@ def open_pair_model(folder: Path) -> PairModel:
     )
 
 
-def _classifier(weights: Weights, transformer: Transformer) -> Layers:
+def _classifier(weights: Weights, transformer: Bert) -> Layers:
     """BERT: pooler with tanh, then classifier; RoBERTa: dense with tanh, then out_proj."""
     hidden = transformer.hidden
-    prefix = transformer.prefix if isinstance(transformer, Bert) else ""
-    for inner, outer in ((f"{prefix}pooler.dense", "classifier"), ("classifier.dense", "classifier.out_proj")):
+    for inner, outer in (
+        (f"{transformer.prefix}pooler.dense", "classifier"),
+        ("classifier.dense", "classifier.out_proj"),
+    ):
         if f"{outer}.weight" in weights:
-            labels = weights[f"{outer}.weight"].shape[0]
+            labels = len(weights.matrix(f"{outer}.weight", hidden))
             if labels != 1:
                 raise CheckpointError(f"{weights.source}: {outer}.weight has {labels} labels, expected 1 for a score")
             return (_layer(weights, inner, hidden, hidden, True), _layer(weights, outer, 1, hidden, False))
@@ -169,6 +183,7 @@ def _own(folder: Path) -> PairModel:
     weights = open_weights(backbone)
     transformer = open_transformer(backbone, weights)
     tokenizer = TextTokenizer(backbone)
+    reader = asterism.HeadReader(heads, transformer.hidden)
     markers = None
     if "markers" in pair:
         if len(pair["markers"]) != 3:
@@ -179,11 +194,11 @@ def _own(folder: Path) -> PairModel:
         transformer,
         tokenizer,
         (file, *heads.files(), backbone / "config.json", tokenizer.file, *weights.files()),
-        asterism.layers(pair["layers"], heads) if "layers" in pair else None,
+        reader.layers(pair["layers"]) if "layers" in pair else None,
         markers,
     )
 
 
 def _write(graph: Graph, model: PairModel) -> None:
     two_types = isinstance(model.transformer, Bert) and model.transformer.shape.types > 1
-    write_pooling(graph, written_states(graph, model.transformer, two_types), model.transformer.hidden)
+    write_pooling(graph, written_states(graph, model.transformer, with_types=two_types), model.transformer.hidden)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
@@ -11,6 +12,9 @@ from pathlib import Path
 from ..errors import DownloadError
 from .file_hashes import sha256
 from .sources import Source
+
+OPTIONAL = ("tokenizer_config.json", "special_tokens_map.json")  # not every repository has them
+RECORD = "sha256.json"  # of what came, for the files whose hashes nobody knew before
 
 
 def into_cache(source: Source, files: Mapping[str, str | None], target: Path) -> None:
@@ -24,13 +28,17 @@ def into_cache(source: Source, files: Mapping[str, str | None], target: Path) ->
         inside = temporary / "files"
         inside.mkdir()
         source.bring(files, inside)
+        came: dict[str, str] = {}
         for name, expected in files.items():
             file = inside / name
             if not file.is_file():
+                if expected is None and name in OPTIONAL:
+                    continue
                 raise DownloadError(f"{name} did not come")
-            found = sha256(file)
-            if expected is not None and found != expected:
-                raise DownloadError(f"{name} has sha256 {found}, expected {expected}: the download is damaged")
+            came[name] = sha256(file)
+            if expected is not None and came[name] != expected:
+                raise DownloadError(f"{name} has sha256 {came[name]}, expected {expected}: the download is damaged")
+        (inside / RECORD).write_text(json.dumps(came, indent=1), encoding="utf-8")
         _publish(inside, target, temporary / "old")
     except OSError as error:
         raise DownloadError(f"{target}: {error.strerror or error}") from error

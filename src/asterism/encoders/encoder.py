@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
 from typing import Any, Literal, get_args
@@ -13,18 +14,19 @@ import numpy as np
 from ..errors import InputError, SettingError, TextError
 from ..representations import LexicalWeights, Representations, TokenVectors
 from ..settings import EncoderSettings, cores
-from .assembling import Assembly, BatchViews, Side, counted, outputs_for
+from .assembling import Assembly, Side, counted, outputs_for
 from .backbone import Backbone
-from .batching import Batch, batches
+from .batching import batches
 from .checkpoint import Checkpoint
 from .file_hashes import remembered_hashes
+from .heads import width_after
 from .tokens import TextRules, TokenisedTexts, tokenised
 
 View = Literal["dense", "lexical", "multi_vector"]
 Progress = Callable[[int], None]
 
 CHUNK_TEXTS = 1024  # texts that are sorted by length together: enough for even batches, few enough for memory
-CHUNK_CHARACTERS = 2_000_000
+CHUNK_BYTES = 1 << 28  # of token vectors, about, at three characters a token
 
 
 class Encoder:
@@ -37,9 +39,12 @@ class Encoder:
         pooled = checkpoint.multi_vector.pooling if checkpoint.multi_vector else None
         self._document = self._side(checkpoint.document, "document_length", pooled is not None)
         self._query = self._side(checkpoint.query, "query_length", False)
-        if settings.cls_every and (checkpoint.dense is None or checkpoint.dense.pooling != "cls"):
+        has_cls = bool(checkpoint.tokenizer.before and checkpoint.dense and checkpoint.dense.pooling == "cls")
+        if settings.cls_every and not has_cls:
             raise SettingError("cls_every needs a model whose dense vector is the state of [CLS]")
         self._backbone = _backbone(checkpoint, settings)
+        head, hidden = checkpoint.multi_vector, checkpoint.transformer.hidden
+        self._chunk_characters = 3 * CHUNK_BYTES // (4 * (width_after(head.layers, hidden) if head else hidden))
 
     @property
     def views(self) -> tuple[str, ...]:
@@ -67,7 +72,7 @@ class Encoder:
             "query_length": self._query.rules.length,
             "precision": self._settings.precision,
             "runtime": self._settings.runtime,
-            "files": {file.name: digest for file, digest in hashes.items()},
+            "files": {os.path.relpath(file, checkpoint.folder): digest for file, digest in hashes.items()},
         }
 
     def encode_document(
@@ -126,25 +131,26 @@ class Encoder:
     def _stream(
         self, texts: Iterable[str], side: Side, views: Sequence[View] | None, progress: Progress | None
     ) -> Iterator[Representations]:
-        """Tokenise one chunk ahead while the model works on the one before."""
+        """Wrong arguments are told at once, not when the first part is asked for."""
         wanted = self._wanted(views)
-        if isinstance(texts, str | bytes):
-            raise TextError(f"one {type(texts).__name__} was given, expected several: put it into a list")
-        done, chunks = 0, _chunks(texts)
-        with ThreadPoolExecutor(1) as tokenising, ThreadPoolExecutor(self._backbone.workers) as running:
-            ahead: Future[TokenisedTexts] | None = None
-            while True:
-                chunk = next(chunks, None)
-                following = tokenising.submit(self._tokenised, *chunk, side) if chunk else None
-                if ahead is not None:
-                    part = self._represented(ahead.result(), side, wanted, running)
-                    done += part.texts
-                    if progress:
-                        progress(done)
-                    yield part
-                ahead = following
-                if ahead is None:
-                    return
+        if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
+            raise TextError(f"one {type(texts).__name__} was given, expected several texts: put it into a list")
+        return self._parts(_chunks(texts, self._chunk_characters), side, wanted, progress)
+
+    def _parts(
+        self, chunks: Iterator[tuple[int, list[str]]], side: Side, views: Sequence[str], progress: Progress | None
+    ) -> Iterator[Representations]:
+        """Read and tokenise one chunk ahead while the model works on the one before."""
+        done = 0
+        with ThreadPoolExecutor(1) as ahead:
+            coming = ahead.submit(self._tokenised_next, chunks, side)
+            while (texts := coming.result()) is not None:
+                coming = ahead.submit(self._tokenised_next, chunks, side)
+                part = self._represented(texts, side, views)
+                done += part.texts
+                if progress:
+                    progress(done)
+                yield part
 
     def _wanted(self, views: Sequence[View] | None) -> tuple[str, ...]:
         if views is None:
@@ -159,27 +165,24 @@ class Encoder:
             raise InputError(f"no view was asked for, expected some of {', '.join(self.views)}")
         return tuple(views)
 
-    def _tokenised(self, first: int, texts: list[str], side: Side) -> TokenisedTexts:
+    def _tokenised_next(self, chunks: Iterator[tuple[int, list[str]]], side: Side) -> TokenisedTexts | None:
+        first, texts = next(chunks, (0, []))
+        if not texts:
+            return None
         return tokenised(self._checkpoint.tokenizer, side.rules, texts, self._settings.cls_every, first)
 
-    def _represented(
-        self, texts: TokenisedTexts, side: Side, views: Sequence[str], running: ThreadPoolExecutor
-    ) -> Representations:
+    def _represented(self, texts: TokenisedTexts, side: Side, views: Sequence[str]) -> Representations:
         outputs = outputs_for(views, side)
         pooling = self._checkpoint.dense.pooling if self._checkpoint.dense else "cls"
-
-        def run(batch: Batch) -> BatchViews:
+        assembly = Assembly(self._checkpoint, texts)
+        for batch in batches(texts.rows, self._settings.batch_tokens):
             shares = batch.shares(pooling, side.repeated_cls)
             found = self._backbone.run(outputs, batch.ids, batch.lengths, shares)
-            return counted(self._checkpoint, side, batch, shares, found)
-
-        assembly = Assembly(self._checkpoint, texts)
-        for part in running.map(run, batches(texts.rows, self._settings.batch_tokens)):
-            assembly.take(part)
+            assembly.take(counted(self._checkpoint, side, batch, shares, found))
         return assembly.representations()
 
 
-def _chunks(texts: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+def _chunks(texts: Iterable[str], most_characters: int) -> Iterator[tuple[int, list[str]]]:
     """Number of the first text, and about a thousand of them, fewer where they are long."""
     rest, first = iter(texts), 0
     while True:
@@ -188,7 +191,7 @@ def _chunks(texts: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
         for text in islice(rest, CHUNK_TEXTS):
             chunk.append(text)
             characters += len(text) if isinstance(text, str) else 0
-            if characters >= CHUNK_CHARACTERS:
+            if characters >= most_characters:
                 break
         if not chunk:
             return

@@ -35,7 +35,8 @@ def remembered_hashes(files: Iterable[Path]) -> dict[Path, str]:
     memory = cache_folder() / MEMORY
     known: dict[str, list[object]] = {}
     with suppress(OSError, ValueError):
-        known = json.loads(memory.read_text(encoding="utf-8"))
+        stored = json.loads(memory.read_text(encoding="utf-8"))
+        known = stored if isinstance(stored, dict) else {}
     found, changed = {}, False
     for file in files:
         status = file.stat()

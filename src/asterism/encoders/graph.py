@@ -40,19 +40,11 @@ class Graph:
         self._nodes.append(helper.make_node("Identity", [value], [name]))
         self._outputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
 
-    def node(self, kind: str, *inputs: str, domain: str = "", output: int = 0, **attributes: Any) -> str:
-        """One operator; the name of its first result, or of the one at position `output`."""
+    def node(self, kind: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
+        """One operator; the name of its result."""
         name = f"v{len(self._nodes)}"
-        outputs = [""] * output + [name]
-        self._nodes.append(helper.make_node(kind, list(inputs), outputs, domain=domain, **attributes))
+        self._nodes.append(helper.make_node(kind, list(inputs), [name], domain=domain, **attributes))
         return name
-
-    def node_with_sum(self, kind: str, *inputs: str, **attributes: Any) -> tuple[str, str]:
-        """One of the fused skip-and-normalise operators: its result, and the sum it normalised."""
-        name = f"v{len(self._nodes)}"
-        outputs = [name, "", "", f"{name}_sum"]
-        self._nodes.append(helper.make_node(kind, list(inputs), outputs, domain=FUSED, **attributes))
-        return name, f"{name}_sum"
 
     def constant(self, values: npt.NDArray[Any]) -> str:
         """A constant that is part of the graph."""

@@ -135,6 +135,13 @@ class ConstantPooling:
         return y if self.bias is None else y + self.bias[:, None]
 
 
+def width_after(layers: Layers, width: int) -> int:
+    """Dimensions of what comes out of `layers`."""
+    for layer in layers:
+        width = len(layer.weight) if isinstance(layer, Linear) else width
+    return width
+
+
 @dataclass(frozen=True)
 class MultiVectorHead:
     """A vector for each token that counts, or C for the document where there is constant pooling."""
@@ -149,13 +156,16 @@ class MultiVectorHead:
             return through(self.layers, states)
         if not pooling.full:
             return through(self.layers, pooling(states))
-        projected = through([layer for layer in self.layers if isinstance(layer, Linear)], states)
-        return UnitLength()(pooling(projected))
+        last = max(i for i, layer in enumerate(self.layers) if isinstance(layer, Linear)) + 1
+        return through(self.layers[last:], pooling(through(self.layers[:last], states)))
 
 
 def _gelu(x: Floats) -> Floats:
-    error_function = np.vectorize(math.erf, otypes=[np.float32])
-    return np.asarray(0.5 * x * (1 + error_function(x / math.sqrt(2))), np.float32)
+    """x·Φ(x), by Abramowitz and Stegun 7.1.26 (error below 2e-7), for NumPy has no error function."""
+    z = np.abs(x) / math.sqrt(2)
+    t = 1 / (1 + 0.3275911 * z)
+    powers = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
+    return np.asarray(0.5 * x * (1 + np.sign(x) * (1 - powers * np.exp(-z * z))), np.float32)
 
 
 _ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {

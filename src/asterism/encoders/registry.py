@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import DownloadError, UnknownModel
+from .downloads import RECORD, into_cache
 from .file_hashes import cache_folder, remembered_hashes
 from .sources import Hub, InstalledWheel, NpmPackage, Source, Wheel
 
@@ -133,9 +136,14 @@ def cached(model: NamedModel) -> Path:
 
 def wrong_file(model: NamedModel, folder: Path) -> str | None:
     """What is wrong with a copy of the model, or None."""
-    for name, expected in model.files.items():
-        file = folder / name
+    record: dict[str, str] = {}
+    with suppress(OSError, ValueError):
+        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+    for name, known in model.files.items():
+        file, expected = folder / name, known or record.get(name)
         if not file.is_file():
+            if record and name not in record:
+                continue  # it never came, and need not
             return f"{file} is missing"
         if expected and remembered_hashes([file])[file] != expected:
             return f"{file} has another content than expected (sha256 {expected})"
@@ -144,8 +152,6 @@ def wrong_file(model: NamedModel, folder: Path) -> str | None:
 
 def fetch(model: NamedModel) -> Path:
     """From the first source that works; verified under a temporary name, then renamed into the cache."""
-    from .downloads import into_cache
-
     failures = []
     for source in model.sources:
         try:

@@ -138,16 +138,21 @@ class Hub:
         return None
 
     def bring(self, names: Iterable[str], to: Path) -> None:
-        """Download with huggingface_hub, which checks its own hashes."""
+        """Download with huggingface_hub; a file that the repository does not have is left out."""
         try:
             from huggingface_hub import hf_hub_download
+            from huggingface_hub.errors import EntryNotFoundError
         except ImportError:
             raise DownloadError("the hub needs huggingface_hub: pip install 'asterism[hub]'") from None
         for name in names:
             try:
                 hf_hub_download(self.repository, name, local_dir=to)
+            except EntryNotFoundError:
+                continue
             except Exception as error:  # dozens of classes, of several libraries
-                raise DownloadError(f"{name}: {type(error).__name__}: {str(error).splitlines()[0]}") from error
+                line = next(iter(str(error).splitlines()), "")
+                raise DownloadError(f"{name}: {type(error).__name__} {line}") from error
+        shutil.rmtree(to / ".cache", ignore_errors=True)  # the hub's notes about the download
 
 
 def _run(command: list[str], by_hand: str) -> None:

@@ -22,6 +22,7 @@ class TextRules:
 
     length        tokens of a row at most, special ones counted
     prompt        text put before each text
+    strip         whether white space around the text is dropped first
     lower         whether the text is brought to lower case first
     marker        an id put after the first token (ColBERT's [Q] and [D]), or None
     expand_to     rows are filled up to this many tokens with the id `filler` (ColBERT's [MASK]); 0: not
@@ -34,6 +35,7 @@ class TextRules:
 
     length: int
     prompt: str = ""
+    strip: bool = False
     lower: bool = False
     marker: int | None = None
     expand_to: int = 0
@@ -100,10 +102,6 @@ class TextTokenizer:
             raise CheckpointError(f"{self.file} has no token {token!r}, expected it as {purpose}")
         return found
 
-    def tokens(self, ids: Ids) -> list[str]:
-        """The tokens of ids."""
-        return [self._tokenizer.id_to_token(int(i)) or "" for i in ids]
-
     def encode(self, texts: Sequence[str], rules: TextRules) -> list[Encoding]:
         """Without special tokens."""
         return list(self._tokenizer.encode_batch_fast(_prepared(texts, rules), add_special_tokens=False))
@@ -132,24 +130,26 @@ def tokenised(
     return TokenisedTexts(len(texts), rows, truncated)
 
 
-def checked(texts: Sequence[str], first: int = 0) -> None:
+def checked(texts: Sequence[str], first: int = 0, name: str = "text") -> None:
     """Refuse what is no text, naming it."""
     for number, text in enumerate(texts, first):
         if not isinstance(text, str):
-            raise TextError(f"text {number} is a {type(text).__name__}, expected a string")
+            raise TextError(f"{name} {number} is a {type(text).__name__}, expected a string")
         try:
             text.encode("utf-8")
         except UnicodeEncodeError as error:
             raise TextError(
-                f"text {number} has half a character (a lone surrogate) at position {error.start}: read it as UTF-8, "
+                f"{name} {number} has half a character (a lone surrogate) at position {error.start}: read it as UTF-8, "
                 "or replace it with text.encode('utf-8', 'replace').decode()"
             ) from None
 
 
 def _prepared(texts: Sequence[str], rules: TextRules) -> list[str]:
-    if not rules.prompt and not rules.lower:
-        return list(texts)
-    return [rules.prompt + (text.lower() if rules.lower else text) for text in texts]
+    if rules.strip:
+        texts = [text.strip() for text in texts]
+    if rules.lower:
+        texts = [text.lower() for text in texts]
+    return [rules.prompt + text for text in texts] if rules.prompt else list(texts)
 
 
 def _rows(

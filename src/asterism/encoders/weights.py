@@ -88,11 +88,6 @@ class Weights(Mapping[str, StoredTensor]):
         """The files that hold them."""
         return sorted({tensor.file for tensor in self._tensors.values()})
 
-    def without_prefix(self, prefix: str) -> Weights:
-        """The tensors below `prefix`, named without it."""
-        below = {name[len(prefix) :]: tensor for name, tensor in self._tensors.items() if name.startswith(prefix)}
-        return Weights(self.source, below)
-
     def shaped(self, name: str, shape: tuple[int, ...]) -> StoredTensor:
         """The tensor of that name, which must be of `shape`, made of floats and without NaN or infinity."""
         tensor = self[name]
@@ -101,6 +96,10 @@ class Weights(Mapping[str, StoredTensor]):
         if not np.isfinite(tensor.read()).all():
             raise CheckpointError(f"{tensor.file}: tensor {tensor.name!r} has NaN or infinity: the file is damaged")
         return tensor
+
+    def matrix(self, name: str, columns: int) -> npt.NDArray[np.float32]:
+        """The values of a tensor (any number of rows, columns)."""
+        return self.shaped(name, (*self[name].shape[:1], columns)).read()
 
 
 def read_json(file: Path) -> dict[str, Any]:
@@ -165,7 +164,10 @@ def _stored(file: Path, name: str, entry: Mapping[str, Any], base: int, size: in
 
 
 def _read_shards(index: Path) -> Weights:
-    files = sorted(set(read_json(index).get("weight_map", {}).values()))
+    places = read_json(index).get("weight_map")
+    if not isinstance(places, dict) or not all(isinstance(name, str) for name in places.values()):
+        raise CheckpointError(f"{index} has no weight_map of names to files")
+    files = sorted(set(places.values()))
     merged: dict[str, StoredTensor] = {}
     for name in files:
         file = index.parent / name

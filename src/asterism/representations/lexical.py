@@ -20,11 +20,11 @@ class LexicalWeights:
         self.weights: npt.NDArray[np.float32] = np.asarray(weights, np.float32)
         if self.terms.ndim != 1 or self.terms.shape != self.weights.shape:
             raise VectorsError(f"terms {self.terms.shape} and weights {self.weights.shape}, expected (n,) each")
-        steps = np.diff(self.offsets)
         if self.offsets.ndim != 1 or not len(self.offsets) or self.offsets[0] or self.offsets[-1] != len(self.terms):
             raise VectorsError(
                 f"offsets {self.offsets.shape} do not go from 0 to the number of terms, {len(self.terms)}"
             )
+        steps = np.diff(self.offsets)
         if (steps < 0).any():
             raise VectorsError("offsets fall, expected each at least the one before")
         starts = np.zeros(len(self.terms), bool)

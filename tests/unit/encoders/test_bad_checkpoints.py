@@ -46,6 +46,7 @@ def put(name: str, value: Any) -> Callable[[dict[str, Any]], None]:
         (put(QUERY, np.ones((32, 32), np.int64)), rf"'{QUERY}' is int64, expected float32"),
         (lambda weights: weights.pop("linear.weight"), r"tensor 'linear.weight' is missing"),
         (put("linear.weight", np.ones((16, 30), np.float32)), r"'linear.weight' has shape \(16, 30\)"),
+        (put("linear.weight", np.ones(1, np.float32)), r"'linear.weight' has shape \(1,\)"),
     ],
 )
 def test_tensors(good: Path, tmp_path: Path, change: Callable[[dict[str, Any]], None], message: str) -> None:
@@ -140,3 +141,103 @@ def test_a_pickle_that_wants_to_run_code(tmp_path: Path) -> None:
     archive(folder / "colbert_linear.pt", pickle.dumps({"weight": Evil()}))
     with pytest.raises(AsterismError, match=r"colbert_linear\.pt wants to run"):
         asterism.load_encoder(folder)
+
+
+def test_links_are_followed(good: Path, tmp_path: Path) -> None:
+    """As in the hub's cache: the file behind a link has another name."""
+    expected = asterism.load_encoder(good).encode_query(["fox"]).multi_vector.flat
+    linked = tmp_path / "snapshot"
+    shutil.copytree(good, linked)
+    (tmp_path / "blobs").mkdir()
+    (linked / "model.safetensors").rename(tmp_path / "blobs" / "0123abc")
+    (linked / "model.safetensors").symlink_to(tmp_path / "blobs" / "0123abc")
+    np.testing.assert_array_equal(asterism.load_encoder(linked).encode_query(["fox"]).multi_vector.flat, expected)
+    np.testing.assert_array_equal(asterism.load_encoder(good).encode_query(["fox"]).multi_vector.flat, expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": 2}, "format 2, expected 1"),
+        ({"backbone": {"folder": 5}}, "5"),
+        ({"backbone": {"model": 5}}, "'5' is neither a folder nor a known model"),
+        ({"backbone": None}, "backbone is None"),
+        ({"extra": 1}, "section 'extra'"),
+        ({"dense": {"pooling": "Mean", "layers": []}}, "pooling is 'Mean', expected cls or mean"),
+        ({"dense": {"pooling": "cls", "layers": [], "norm": 1}}, "dense has 'norm'"),
+        (
+            {"dense": {"pooling": "cls", "layers": [{"linear": "constant"}]}},
+            r"has shape \(64, 192\), expected \(64, 32\)",
+        ),
+        ({"lexical": {"layer": {"linear": "projection"}, "dropped": []}}, "has 16 rows, expected 1"),
+        ({"lexical": None}, "'lexical.bias' is not used"),
+        ({"query": {"lenght": 3}}, "'lenght' is no token rule"),
+    ],
+)
+def test_our_own_layout(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    folder = layouts.full_constant_pooling(tmp_path / "model")
+    content = json.loads((folder / "asterism.json").read_text())
+    layouts.write_json(folder / "asterism.json", content | change)
+    with pytest.raises(AsterismError, match=message):
+        asterism.load_encoder(folder)
+
+
+def test_files_are_told_apart(tmp_path: Path) -> None:
+    said = asterism.load_encoder(layouts.pylate(tmp_path / "model")).describe()["files"]
+    assert {"model.safetensors", "1_Dense/model.safetensors", "modules.json"} <= set(said)
+    assert said["model.safetensors"] != said["1_Dense/model.safetensors"]
+
+
+def test_prompts_of_sentence_transformers(tmp_path: Path) -> None:
+    folder = layouts.sentence_transformer(tmp_path / "model")
+    settings = {"prompts": {"query": "query "}, "default_prompt_name": "query"}
+    layouts.write_json(folder / "config_sentence_transformers.json", settings)
+    encoder = asterism.load_encoder(folder)
+    plain = encoder.encode_document(["query fox"]).dense
+    np.testing.assert_allclose(encoder.encode_query(["fox"]).dense, plain, atol=1e-5)
+
+
+def test_older_folders_of_sentence_transformers(tmp_path: Path) -> None:
+    expected = asterism.load_encoder(layouts.sentence_transformer(tmp_path / "new")).encode_document(["fox"])
+    folder = layouts.sentence_transformer(tmp_path / "old")
+    inside = folder / "0_Transformer"
+    inside.mkdir()
+    for file in (
+        "config.json",
+        "model.safetensors",
+        "tokenizer.json",
+        "tokenizer_config.json",
+        "special_tokens_map.json",
+    ):
+        (folder / file).rename(inside / file)
+    (folder / "sentence_bert_config.json").rename(inside / "sentence_distilbert_config.json")
+    listed = json.loads((folder / "modules.json").read_text())
+    listed[0]["path"] = "0_Transformer"
+    layouts.write_json(folder / "modules.json", listed)
+    encoder = asterism.load_encoder(folder)
+    assert encoder.describe()["document_length"] == 40
+    np.testing.assert_allclose(encoder.encode_document(["fox"]).dense, expected.dense, atol=1e-6)
+
+
+def test_a_sentence_t5_is_no_xtr(tmp_path: Path) -> None:
+    folder = layouts.xtr(tmp_path / "model")
+    assert asterism.load_encoder(folder).describe()["family"] == "xtr"
+    wide = {"in_features": 32, "out_features": 32, "bias": False}
+    wide["activation_function"] = "torch.nn.modules.linear.Identity"
+    layouts.write_json(folder / "2_Dense" / "config.json", wide)
+    layouts.save_torch(folder / "2_Dense" / "pytorch_model.bin", {"linear.weight": layouts.numbers("d", (32, 32))})
+    layouts.write_json(folder / "1_Pooling" / "config.json", {"pooling_mode_mean_tokens": True})
+    kinds = (("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Dense", "Dense"), ("3_Normalize", "Normalize"))
+    listed = [{"path": path, "type": f"sentence_transformers.models.{kind}"} for path, kind in kinds]
+    layouts.write_json(folder / "modules.json", listed)
+    assert asterism.load_encoder(folder).describe()["family"] == "sentence-transformers"
+
+
+def test_a_broken_memory_of_hashes(good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASTERISM_CACHE", str(tmp_path))
+    (tmp_path / "hashes.json").write_text("[]")
+    assert asterism.load_encoder(good).views == ("multi_vector",)
+    (tmp_path / "hashes.json").write_text('{"x": 3}')
+    for file in (tmp_path / "graphs").iterdir():
+        file.write_bytes(file.read_bytes()[:-5])  # a damaged graph is written again
+    assert len(asterism.load_encoder(good).encode_query(["fox"])) == 1

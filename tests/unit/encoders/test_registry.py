@@ -54,7 +54,7 @@ def left_in(folder: Path) -> list[str]:
 
 def test_good_files_arrive(cache: Path) -> None:
     into_cache(GOOD, HASHES, cache / "models" / "x")
-    assert left_in(cache / "models") == ["x", "x/config.json", "x/sub", "x/sub/weights.bin"]
+    assert left_in(cache / "models") == ["x", "x/config.json", "x/sha256.json", "x/sub", "x/sub/weights.bin"]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,15 @@ def test_a_damaged_copy_is_replaced(cache: Path, monkeypatch: pytest.MonkeyPatch
     assert registry.here(model) is None
     assert registry.model_folder("x") == folder
     assert (folder / "sub" / "weights.bin").read_bytes() == b"12345"
-    assert left_in(cache / "models") == ["x", "x/config.json", "x/sub", "x/sub/weights.bin"]
+    assert left_in(cache / "models") == ["x", "x/config.json", "x/sha256.json", "x/sub", "x/sub/weights.bin"]
+
+
+def test_hashes_that_nobody_knew_are_kept(cache: Path) -> None:
+    model = registry.NamedModel("x", "", 1, {**dict.fromkeys(CONTENT), "tokenizer_config.json": None}, (GOOD,))
+    folder = registry.fetch(model)
+    assert registry.here(model) == folder
+    (folder / "config.json").write_bytes(b"[]")
+    assert registry.here(model) is None
 
 
 def test_the_next_source_is_tried(cache: Path) -> None:
@@ -128,7 +136,7 @@ def test_names() -> None:
     assert registry.DEFAULT in registry.MODELS
 
 
-def test_every_layout_has_an_entry() -> None:
+def test_every_kind_of_source_is_in_use() -> None:
     kinds = {type(source) for model in registry.MODELS.values() for source in model.sources}
     assert kinds == {InstalledWheel, Wheel, NpmPackage, Hub}
 
@@ -149,8 +157,10 @@ def test_command_errors() -> None:
     wrong = run("pull", "gte-smal")
     assert wrong.returncode == 2
     assert wrong.stdout == ""
-    assert wrong.stderr.splitlines()[-1] == (
-        "asterism: 'gte-smal' is neither a folder nor a known model: did you mean 'gte-small'?"
-    )
-    assert run("pull").returncode == 2
+    assert wrong.stderr == "asterism: 'gte-smal' is neither a folder nor a known model: did you mean 'gte-small'?\n"
+    for arguments in (["pull"], ["nonsense"], ["models", "--nonsense"]):
+        wrong = run(*arguments)
+        assert wrong.returncode == 2
+        assert len(wrong.stderr.splitlines()) == 1
+        assert wrong.stderr.startswith("asterism: ")
     assert run("--version").stdout.strip() == "0.1.0"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from itertools import count, islice
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tokenizers import Tokenizer
 
 import asterism
 from asterism.encoders.encoder import Encoder
@@ -142,15 +144,22 @@ def test_windows_of_a_short_text_change_nothing(single: Path) -> None:
 
 
 def test_more_than_one_cls(tmp_path: Path) -> None:
-    """MCLS equals the average over the [CLS] of a text into which they were put by hand."""
+    """MCLS: the average of the states of [CLS], put by hand before each further 8 tokens."""
     folder = layouts.bge_m3(tmp_path / "model")
     words = [layouts.WORDS[i % 40] for i in range(50)]
-    many = asterism.load_encoder(folder, cls_every=8)
-    plain = asterism.load_encoder(folder)
-    found, same = many.encode_document([" ".join(words), "fox"]), plain.encode_document([" ".join(words), "fox"])
-    np.testing.assert_allclose(found.dense[1], same.dense[1], atol=1e-5)
-    assert not np.allclose(found.dense[0], same.dense[0], atol=1e-3)
-    assert len(found.multi_vector[0]) == len(same.multi_vector[0])
+    encoder = asterism.load_encoder(folder, cls_every=8)
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    ids = tokenizer.encode(" ".join(words), add_special_tokens=False).ids
+    by_hand = [0, *(i for start in range(0, len(ids), 8) for i in ([0] if start else []) + ids[start : start + 8]), 2]
+    row = np.array([by_hand])
+    shares = (row == 0).astype(np.float32)
+    assert shares.sum() == -(-len(ids) // 8)
+    pooled = encoder._backbone.run(["pooled"], row, np.array([row.shape[1]], np.int32), shares / shares.sum())["pooled"]
+    found = encoder.encode_document([" ".join(words), "fox"])
+    np.testing.assert_allclose(found.dense[0], pooled[0] / np.linalg.norm(pooled[0]), atol=1e-5)
+    assert len(found.multi_vector[0]) == len(ids) + 1  # no vector for any [CLS], one for the end
+    plain = asterism.load_encoder(folder).encode_document(["fox"])
+    np.testing.assert_allclose(found.dense[1], plain.dense[0], atol=1e-5)
     with pytest.raises(SettingError, match="cls_every"):
         asterism.load_encoder(layouts.colbert(tmp_path / "colbert"), cls_every=8)
 
@@ -176,10 +185,56 @@ def test_the_papers_full_pooling(tmp_path: Path) -> None:
     folder = layouts.full_constant_pooling(tmp_path / "model")
     encoder = asterism.load_encoder(folder)
     found = encoder.encode_document(["fox dog"])
-    assert np.diff(found.multi_vector.offsets).tolist() == [4]
-    assert found.dense.shape == (1, 32)
-    assert len(found.lexical[0][0]) <= 2
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    ids = tokenizer.encode("fox dog").ids
+    row = np.array([ids + [0] * (12 - len(ids))])
+    shares = np.zeros((1, 12), np.float32)
+    states = encoder._backbone.run(["states"], row, np.array([len(ids)], np.int32), shares)["states"][0]
+    projected = states @ layouts.numbers("projection", (16, 32)).T
+    mixed = (layouts.numbers("full", (64, 192)) @ projected.reshape(-1)).reshape(4, 16)
+    expected = mixed / np.linalg.norm(mixed, axis=1, keepdims=True)
+    np.testing.assert_allclose(found.multi_vector[0], expected, atol=1e-5)
+    assert set(found.lexical[0][0]) <= set(ids[1:-1])  # neither the frame nor the padding has a weight
     assert encoder.describe()["vectors_per_document"] == 4
+
+
+@pytest.mark.parametrize(("layout", "least"), [(layouts.bge_m3, 0.99), (layouts.colbert, 0.99), (layouts.xtr, 0.95)])
+def test_int8(tmp_path: Path, layout: Callable[[Path], Path], least: float) -> None:
+    """On random weights; those of T5, whose attention is not scaled, are nearly chaotic."""
+    folder = layout(tmp_path / "model")
+    exact, coarse = (
+        asterism.load_encoder(folder, precision=precision).encode_document(layouts.TEXTS).multi_vector
+        for precision in ("float32", "int8")
+    )
+    np.testing.assert_array_equal(exact.offsets, coarse.offsets)
+    assert np.einsum("ij,ij->i", exact.flat, coarse.flat).mean() > least
+
+
+def test_long_rows_need_no_mask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = layouts.bge_m3(tmp_path / "model")
+    text = "fox dog " * 40
+    expected = asterism.load_encoder(folder).encode_document([text])
+    monkeypatch.setattr("asterism.encoders.backbone_onnx.LONG_ROW", 16)
+    found = asterism.load_encoder(folder).encode_document([text])
+    np.testing.assert_allclose(found.multi_vector.flat, expected.multi_vector.flat, atol=1e-5)
+
+
+def test_wrong_arguments_are_told_at_once(m3: Encoder) -> None:
+    with pytest.raises(TextError, match="one str was given"):
+        m3.stream_documents("text")
+    with pytest.raises(TextError, match="one NoneType was given"):
+        m3.encode_document(None)  # type: ignore[arg-type]
+
+
+def test_what_came_before_a_broken_source_is_not_lost(m3: Encoder) -> None:
+    def source() -> Iterator[str]:
+        yield from ["fox"] * 1500
+        raise OSError("the disk went away")
+
+    parts = m3.stream_documents(source())
+    assert next(parts).texts == 1024
+    with pytest.raises(OSError, match="went away"):
+        next(parts)
 
 
 def test_pair_scorer_input(tmp_path: Path) -> None:
@@ -194,3 +249,14 @@ def test_pair_scorer_input(tmp_path: Path) -> None:
     assert scorer.truncated == 1
     with pytest.raises(TextError, match="text 0 is a int"):
         scorer.score("who", [3])  # type: ignore[list-item]
+    with pytest.raises(TextError, match="query 0 is a int"):
+        scorer.score(3, ["who"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [({"document_length": 600}, "from 16 to 64"), ({"document_length": 3}, "from 16"), ({"cls_every": 8}, "cls_every")],
+)
+def test_pair_scorer_settings(tmp_path: Path, settings: dict[str, int], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        asterism.load_pair_scorer(layouts.cross_encoder(tmp_path / "model"), **settings)

@@ -20,10 +20,22 @@ from typing import Any, get_args
 
 from ...errors import CheckpointError
 from ..checkpoint import Checkpoint, open_transformer, refuse_unknown
-from ..heads import Activation, ConstantPooling, DenseHead, Layers, LexicalHead, Linear, MultiVectorHead, UnitLength
+from ..heads import (
+    Activation,
+    ConstantPooling,
+    DenseHead,
+    Layers,
+    LexicalHead,
+    Linear,
+    MultiVectorHead,
+    Pooling,
+    UnitLength,
+    width_after,
+)
 from ..registry import model_folder
 from ..tokens import TextRules, TextTokenizer
 from ..weights import Weights, open_weights, read_json, read_safetensors
+from .tokenizer_files import files_read
 
 FAMILY = "asterism"
 FILES = "asterism.json, heads.safetensors, and the backbone it names"
@@ -46,27 +58,38 @@ def read(folder: Path) -> Checkpoint:
     transformer = open_transformer(backbone, weights)
     refuse_unknown(weights, transformer, (), ("cls.", "lm_head.", "linear.", "classifier.", "doc_project."))
     tokenizer = TextTokenizer(backbone)
-    file = folder / SETTINGS
+    file, reader = folder / SETTINGS, HeadReader(heads, transformer.hidden)
     try:
-        dense, lexical, vectors = (settings.get(name) for name in ("dense", "lexical", "multi_vector"))
-        return Checkpoint(
+        dense, lexical, vectors = (
+            _section(settings, name, keys, file)
+            for name, keys in (
+                ("dense", ("pooling", "layers")),
+                ("lexical", ("layer", "dropped")),
+                ("multi_vector", ("layers", "pooling")),
+            )
+        )
+        if dense and dense["pooling"] not in get_args(Pooling):
+            raise CheckpointError(f"{file}: pooling is {dense['pooling']!r}, expected {' or '.join(get_args(Pooling))}")
+        checkpoint = Checkpoint(
             family=FAMILY,
             folder=backbone,
             transformer=transformer,
             tokenizer=tokenizer,
-            files=(file, *heads.files(), backbone / "config.json", tokenizer.file, *weights.files()),
+            files=files_read(backbone, tokenizer, weights, file, *heads.files()),
             document=_rules(settings.get("document", {}), tokenizer, file),
             query=_rules(settings.get("query", {}), tokenizer, file),
-            dense=DenseHead(dense["pooling"], layers(dense["layers"], heads)) if dense else None,
-            lexical=LexicalHead(_linear(lexical["layer"], heads), _ids(lexical["dropped"], tokenizer))
+            dense=DenseHead(dense["pooling"], reader.layers(dense["layers"])) if dense else None,
+            lexical=LexicalHead(reader.lexical(lexical["layer"]), _ids(lexical["dropped"], tokenizer))
             if lexical
             else None,
-            multi_vector=MultiVectorHead(layers(vectors["layers"], heads), _pooling(vectors.get("pooling"), heads))
+            multi_vector=MultiVectorHead(reader.layers(vectors["layers"]), reader.pooling(vectors.get("pooling")))
             if vectors
             else None,
         )
     except (KeyError, TypeError, ValueError) as error:
         raise CheckpointError(f"{file} is not as expected: {type(error).__name__} {error}") from error
+    reader.refuse_unused()
+    return checkpoint
 
 
 def opened(folder: Path) -> tuple[dict[str, Any], Path, Weights]:
@@ -81,32 +104,70 @@ def opened(folder: Path) -> tuple[dict[str, Any], Path, Weights]:
     reference = settings.get("backbone")
     if not isinstance(reference, dict) or len(reference) != 1 or not {"folder", "model"} & set(reference):
         raise CheckpointError(f'{file}: backbone is {reference!r}, expected {{"folder": …}} or {{"model": …}}')
-    backbone = folder / reference["folder"] if "folder" in reference else model_folder(reference["model"])
+    backbone = folder / str(reference["folder"]) if "folder" in reference else model_folder(str(reference["model"]))
     heads = folder / HEADS
     return settings, backbone, read_safetensors(heads) if heads.exists() else Weights(heads, {})
 
 
-def layers(entries: list[Any], heads: Weights) -> Layers:
-    """From their descriptions."""
-    return tuple(UnitLength() if entry == "unit_length" else _linear(entry, heads) for entry in entries)
+class HeadReader:
+    """Layers from their descriptions, each as wide as what comes before it."""
+
+    def __init__(self, heads: Weights, hidden: int) -> None:
+        """Of a transformer with `hidden` dimensions."""
+        self._heads = heads
+        self._hidden = hidden
+        self._used: set[str] = set()
+
+    def layers(self, entries: list[Any]) -> Layers:
+        """One after the other, from the states."""
+        found: list[Linear | UnitLength] = []
+        width = self._hidden
+        for entry in entries:
+            found.append(UnitLength() if entry == "unit_length" else self._linear(entry, width))
+            width = width_after(found[-1:], width)
+        return tuple(found)
+
+    def lexical(self, entry: Mapping[str, Any]) -> Linear:
+        """One output: the weight."""
+        layer = self._linear(entry, self._hidden)
+        if len(layer.weight) != 1:
+            raise CheckpointError(
+                f"{self._heads.source}: {entry['linear']}.weight has {len(layer.weight)} rows, expected 1"
+            )
+        return layer
+
+    def pooling(self, entry: Mapping[str, Any] | None) -> ConstantPooling | None:
+        """Over positions, or the paper's full matrix: its shape tells."""
+        if entry is None:
+            return None
+        shape = self._heads[f"{entry['linear']}.weight"].shape
+        layer = self._linear(entry, shape[-1] if shape else 1)
+        return ConstantPooling(layer.weight, layer.bias, int(entry["positions"]))
+
+    def refuse_unused(self) -> None:
+        """A tensor that nobody uses means that asterism.json is not what was meant."""
+        for name in self._heads:
+            if name not in self._used:
+                raise CheckpointError(f"{self._heads.source}: tensor {name!r} is not used by {SETTINGS}")
+
+    def _linear(self, entry: Mapping[str, Any], columns: int) -> Linear:
+        name, activation = entry["linear"], entry.get("activation", "identity")
+        if activation not in get_args(Activation):
+            raise ValueError(f"activation {activation!r}, expected one of {', '.join(get_args(Activation))}")
+        weight = self._heads.matrix(f"{name}.weight", columns)
+        bias = None
+        if f"{name}.bias" in self._heads:
+            bias = self._heads.shaped(f"{name}.bias", (len(weight),)).read()
+        self._used |= {f"{name}.weight", f"{name}.bias"}
+        return Linear(weight, bias, activation)
 
 
-def _linear(entry: Mapping[str, Any], heads: Weights) -> Linear:
-    name, activation = entry["linear"], entry.get("activation", "identity")
-    if activation not in get_args(Activation):
-        raise ValueError(f"activation {activation!r}, expected one of {', '.join(get_args(Activation))}")
-    weight = heads[f"{name}.weight"]
-    if len(weight.shape) != 2:
-        raise CheckpointError(f"{weight.file}: tensor {weight.name!r} has shape {weight.shape}, expected (out, in)")
-    bias = heads.shaped(f"{name}.bias", weight.shape[:1]).read() if f"{name}.bias" in heads else None
-    return Linear(heads.shaped(f"{name}.weight", weight.shape).read(), bias, activation)
-
-
-def _pooling(entry: Mapping[str, Any] | None, heads: Weights) -> ConstantPooling | None:
-    if entry is None:
-        return None
-    layer = _linear(entry, heads)
-    return ConstantPooling(layer.weight, layer.bias, int(entry["positions"]))
+def _section(settings: Mapping[str, Any], name: str, keys: tuple[str, ...], file: Path) -> dict[str, Any] | None:
+    section = settings.get(name)
+    for key in section or ():
+        if key not in keys:
+            raise CheckpointError(f"{file}: {name} has {key!r}, expected only {', '.join(keys)}")
+    return dict(section) if section else None
 
 
 def _rules(entry: Mapping[str, Any], tokenizer: TextTokenizer, file: Path) -> TextRules:

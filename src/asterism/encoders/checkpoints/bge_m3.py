@@ -14,7 +14,7 @@ from ..heads import DenseHead, LexicalHead, Linear, MultiVectorHead, UnitLength
 from ..tokens import TextRules, TextTokenizer
 from ..torch_files import read_torch_file
 from ..weights import open_weights
-from .tokenizer_files import longest, special_ids
+from .tokenizer_files import files_read, longest, special_ids
 
 FAMILY = "bge-m3"
 FILES = "config.json, model.safetensors or pytorch_model.bin, tokenizer.json, colbert_linear.pt, sparse_linear.pt"
@@ -43,7 +43,7 @@ def read(folder: Path) -> Checkpoint:
         folder=folder,
         transformer=transformer,
         tokenizer=tokenizer,
-        files=(folder / "config.json", tokenizer.file, *weights.files(), *(folder / head for head in HEADS)),
+        files=files_read(folder, tokenizer, weights, *(folder / head for head in HEADS)),
         document=rules,
         query=rules,
         dense=DenseHead("cls", (UnitLength(),)),
@@ -54,9 +54,11 @@ def read(folder: Path) -> Checkpoint:
 
 def _head(file: Path, outputs: int | None, hidden: int, activation: str) -> Linear:
     tensors = read_torch_file(file)
-    size = outputs or (tensors["weight"].shape or (0,))[0]
-    weight, bias = tensors.shaped("weight", (size, hidden)), tensors.shaped("bias", (size,))
+    weight = tensors.matrix("weight", hidden)
+    if outputs and len(weight) != outputs:
+        raise CheckpointError(f"{file}: tensor 'weight' has {len(weight)} rows, expected {outputs}")
+    bias = tensors.shaped("bias", (len(weight),)).read()
     for name in tensors:
         if name not in ("weight", "bias"):
             raise CheckpointError(f"{file}: tensor {name!r} is not part of this layout")
-    return Linear(weight.read(), bias.read(), activation)  # type: ignore[arg-type]
+    return Linear(weight, bias, activation)  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from ..checkpoint import Checkpoint, Transformer, open_transformer, refuse_unkno
 from ..heads import Linear, MultiVectorHead, UnitLength
 from ..tokens import TextRules, TextTokenizer
 from ..weights import Weights, open_weights, read_json
-from .tokenizer_files import filler_id, skiplist
+from .tokenizer_files import files_read, filler_id, skiplist
 
 FAMILY = "colbert"
 FILES = "config.json, model.safetensors or pytorch_model.bin with linear.weight, tokenizer.json, artifact.metadata"
@@ -39,7 +39,7 @@ def read(folder: Path) -> Checkpoint:
         folder=folder,
         transformer=transformer,
         tokenizer=tokenizer,
-        files=(folder / "config.json", folder / "artifact.metadata", tokenizer.file, *weights.files()),
+        files=files_read(folder, tokenizer, weights, folder / "artifact.metadata"),
         document=TextRules(
             length=int(settings.get("doc_maxlen", 220)),
             marker=tokenizer.needed(str(settings.get("doc_token_id", "[unused1]")), "the documents' marker"),
@@ -52,8 +52,7 @@ def read(folder: Path) -> Checkpoint:
 
 def projected(weights: Weights, transformer: Transformer) -> Linear:
     """`linear.weight` (dim, hidden), without bias."""
-    rows = weights["linear.weight"].shape[0]
-    return Linear(weights.shaped("linear.weight", (rows, transformer.hidden)).read())
+    return Linear(weights.matrix("linear.weight", transformer.hidden))
 
 
 def query_rules(folder: Path, tokenizer: TextTokenizer, settings: Mapping[str, Any]) -> TextRules:

@@ -14,7 +14,7 @@ from ..heads import ConstantPooling, MultiVectorHead, UnitLength
 from ..tokens import TextRules, TextTokenizer
 from ..weights import open_weights, read_json
 from .colbert import projected, query_rules
-from .tokenizer_files import special_token
+from .tokenizer_files import files_read, special_token
 
 FAMILY = "constbert"
 FILES = "as colbert, and doc_project.weight among the weights"
@@ -37,15 +37,15 @@ def read(folder: Path) -> Checkpoint:
     tokenizer = TextTokenizer(folder)
     settings = read_json(folder / "artifact.metadata")
     length = int(settings.get("doc_maxlen", 250))
-    count = weights["doc_project.weight"].shape[0]
-    bias = weights.shaped("doc_project.bias", (count,)).read() if "doc_project.bias" in weights else None
-    pooling = ConstantPooling(weights.shaped("doc_project.weight", (count, length)).read(), bias, length)
+    mixer = weights.matrix("doc_project.weight", length)
+    bias = weights.shaped("doc_project.bias", (len(mixer),)).read() if "doc_project.bias" in weights else None
+    pooling = ConstantPooling(mixer, bias, length)
     return Checkpoint(
         family=FAMILY,
         folder=folder,
         transformer=transformer,
         tokenizer=tokenizer,
-        files=(folder / "config.json", folder / "artifact.metadata", tokenizer.file, *weights.files()),
+        files=files_read(folder, tokenizer, weights, folder / "artifact.metadata"),
         document=TextRules(
             length=length,
             marker=tokenizer.needed(str(settings.get("doc_token_id", "[unused1]")), "the documents' marker"),

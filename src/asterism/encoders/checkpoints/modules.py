@@ -50,7 +50,8 @@ def dense_layer(module: Module, inputs: int) -> Linear:
         raise CheckpointError(
             f"{module.folder / 'config.json'} asks for the activation {name}, expected one of {', '.join(ACTIVATIONS)}"
         )
-    outputs = int(module.settings.get("out_features") or tensors["linear.weight"].shape[0])
+    weight = tensors.matrix("linear.weight", inputs)
+    outputs = len(weight)
     residual: Any = None
     if module.settings.get("use_residual"):
         residual = "same" if outputs == inputs else tensors.shaped("residual.weight", (outputs, inputs)).read()
@@ -58,19 +59,17 @@ def dense_layer(module: Module, inputs: int) -> Linear:
         if tensor not in ("linear.weight", "linear.bias", "residual.weight"):
             raise CheckpointError(f"{tensors.source}: tensor {tensor!r} is not part of a Dense module")
     return Linear(
-        tensors.shaped("linear.weight", (outputs, inputs)).read(),
+        weight,
         tensors.shaped("linear.bias", (outputs,)).read() if module.settings.get("bias", True) else None,
         ACTIVATIONS[name],
         residual,
     )
 
 
-def module_files(listed: list[Module]) -> list[Path]:
-    """Settings and weights of all but the transformer."""
-    files = [module.folder / "config.json" for module in listed[1:] if module.settings]
-    return files + [
-        file for module in listed[1:] if module.kind == "Dense" for file in open_weights(module.folder).files()
-    ]
+def module_files(folder: Path, listed: list[Module]) -> list[Path]:
+    """modules.json, and settings and weights of all modules but the transformer."""
+    files = [folder / "modules.json", *(module.folder / "config.json" for module in listed if module.settings)]
+    return files + [file for module in listed if module.kind == "Dense" for file in open_weights(module.folder).files()]
 
 
 def optional_json(file: Path) -> dict[str, Any]:

@@ -17,11 +17,12 @@ from ..heads import Linear, MultiVectorHead, UnitLength
 from ..tokens import TextRules, TextTokenizer
 from ..weights import open_weights
 from .modules import Module, dense_layer, module_files, modules, optional_json
-from .tokenizer_files import filler_id, longest, skiplist
+from .tokenizer_files import files_read, filler_id, longest, skiplist
 
 FAMILY = "pylate"
 FILES = "modules.json, config_sentence_transformers.json of model_type ColBERT or MultiVectorEncoder, 1_Dense"
 SETTINGS = "config_sentence_transformers.json"
+SIDES = ("document", "query")
 
 
 def recognises(folder: Path) -> bool:
@@ -39,7 +40,7 @@ def read(folder: Path) -> Checkpoint:
     refuse_unknown(weights, transformer, (), ("cls.", "lm_head."))
     tokenizer = TextTokenizer(folder)
     settings, listed = optional_json(folder / SETTINGS), modules(folder)
-    layers = []
+    layers: list[Linear] = []
     width = transformer.hidden
     for module in listed[1:]:
         if module.kind == "Dense":
@@ -47,7 +48,7 @@ def read(folder: Path) -> Checkpoint:
             width = len(layers[-1].weight)
         elif module.kind not in ("MultiVectorMask", "Normalize"):
             raise CheckpointError(f"{folder / 'modules.json'} has a {module.kind} module, which is not known here")
-    most = longest(folder, transformer.most_tokens)
+    most = transformer.most_tokens or longest(folder, None)  # the files' own lengths count, not the tokenizer's
     if settings.get("model_type") == "MultiVectorEncoder":
         document, query = _rules_of_modules(folder, tokenizer, settings, listed, most)
         unit = [UnitLength()] if any(module.kind == "Normalize" for module in listed) else []
@@ -59,21 +60,24 @@ def read(folder: Path) -> Checkpoint:
         folder=folder,
         transformer=transformer,
         tokenizer=tokenizer,
-        files=(folder / "config.json", folder / SETTINGS, tokenizer.file, *weights.files(), *module_files(listed)),
+        files=files_read(
+            folder,
+            tokenizer,
+            weights,
+            folder / SETTINGS,
+            folder / "sentence_bert_config.json",
+            *module_files(folder, listed[1:]),
+        ),
         document=document,
         query=query,
-        multi_vector=MultiVectorHead((*_typed(layers), *unit)),
+        multi_vector=MultiVectorHead((*layers, *unit)),
     )
-
-
-def _typed(layers: list[Linear]) -> tuple[Linear, ...]:
-    return tuple(layers)
 
 
 def _rules_of_prefixes(
     folder: Path, tokenizer: TextTokenizer, settings: dict[str, Any], most: int
 ) -> tuple[TextRules, TextRules]:
-    """PyLate: the prefix is one token after the first; a skip list of punctuation unless it says otherwise."""
+    """PyLate: the prefix is a token after the first, before a prompt; punctuation is skipped by default."""
 
     def marker(side: str, default: str) -> int | None:
         prefix = settings.get(f"{side}_prefix")
@@ -84,14 +88,20 @@ def _rules_of_prefixes(
         value = settings.get(name)
         return default if value is None else value
 
+    prompts = given("prompts", {})
+    prompt = {side: str(prompts.get(side) or prompts.get(settings.get("default_prompt_name")) or "") for side in SIDES}
     length, expanded = min(int(given("query_length", 32)), most), bool(given("do_query_expansion", True))
     document = TextRules(
         length=min(int(given("document_length", 180)), most),
+        prompt=prompt["document"],
+        strip=True,
         marker=marker("document", "[D] "),
         skipped=skiplist(tokenizer, list(given("skiplist_words", string.punctuation))),
     )
     query = TextRules(
         length=length,
+        prompt=prompt["query"],
+        strip=True,
         marker=marker("query", "[Q] "),
         expand_to=length if expanded else 0,
         filler=filler_id(folder, tokenizer) if expanded else 0,
@@ -119,7 +129,7 @@ def _rules_of_modules(
                 if side in (mask.get("skiplist_tasks") or ["document"])
             ],
         )
-        for side in ("document", "query")
+        for side in SIDES
     }
     prompts = settings.get("prompts") or {}
     expansion = transformer.get("query_expansion") or {}

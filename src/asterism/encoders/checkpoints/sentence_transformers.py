@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,17 @@ from ...errors import CheckpointError
 from ..checkpoint import Checkpoint, open_transformer, refuse_unknown
 from ..heads import DenseHead, Linear, Pooling, UnitLength
 from ..tokens import TextRules, TextTokenizer
-from ..weights import open_weights
+from ..weights import open_weights, read_json
 from .modules import Module, dense_layer, module_files, modules, optional_json
-from .tokenizer_files import longest
+from .tokenizer_files import files_read, longest
 
 FAMILY = "sentence-transformers"
 FILES = "modules.json, config.json, model.safetensors or pytorch_model.bin, tokenizer.json, 1_Pooling"
 SETTINGS = "config_sentence_transformers.json"
+LENGTHS = tuple(
+    f"sentence_{kind}_config.json"
+    for kind in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
+)
 DOCUMENT_PROMPTS = ("document", "passage", "corpus")
 
 
@@ -25,23 +30,23 @@ def recognises(folder: Path) -> bool:
 
 
 def read(folder: Path) -> Checkpoint:
-    """Prompts as `encode_query` and `encode_document` of sentence-transformers choose them."""
-    weights = open_weights(folder)
-    transformer = open_transformer(folder, weights)
-    refuse_unknown(weights, transformer, (), ("cls.", "lm_head."))
-    tokenizer = TextTokenizer(folder)
+    """The transformer may have a folder of its own, as older versions write it."""
     listed = modules(folder)
-    own, settings = optional_json(folder / "sentence_bert_config.json"), optional_json(folder / SETTINGS)
-    length = longest(folder, transformer.most_tokens)
-    rules = TextRules(
-        length=min(int(own.get("max_seq_length") or length), length), lower=bool(own.get("do_lower_case"))
-    )
+    inside = listed[0].folder
+    weights = open_weights(inside)
+    transformer = open_transformer(inside, weights)
+    refuse_unknown(weights, transformer, (), ("cls.", "lm_head."))
+    tokenizer = TextTokenizer(inside)
+    files = [inside / name for name in LENGTHS if (inside / name).exists()]
+    own, settings = read_json(files[0]) if files else {}, optional_json(folder / SETTINGS)
+    length = int(own.get("max_seq_length") or longest(inside, transformer.most_tokens))
+    rules = TextRules(length=min(length, transformer.most_tokens or length), lower=bool(own.get("do_lower_case")))
     return Checkpoint(
         family=FAMILY,
-        folder=folder,
+        folder=inside,
         transformer=transformer,
         tokenizer=tokenizer,
-        files=(folder / "config.json", tokenizer.file, *weights.files(), *module_files(listed)),
+        files=files_read(inside, tokenizer, weights, *files, folder / SETTINGS, *module_files(folder, listed[1:])),
         document=_prompted(rules, settings, DOCUMENT_PROMPTS),
         query=_prompted(rules, settings, ("query",)),
         dense=_dense(folder, listed, transformer.hidden),
@@ -75,13 +80,17 @@ def _pooling(module: Module) -> Pooling:
     known: dict[str, Pooling] = {
         "cls": "cls", "mean": "mean", "pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean",
     }  # fmt: skip
-    if len(on) != 1 or on[0] not in known or module.settings.get("include_prompt") is False:
+    if module.settings.get("include_prompt") is False:
+        raise CheckpointError(
+            f"{module.folder / 'config.json'} leaves the prompt out of pooling, which is not known here"
+        )
+    if len(on) != 1 or on[0] not in known:
         raise CheckpointError(f"{module.folder / 'config.json'} asks for {on or 'no pooling'}, expected cls or mean")
     return known[on[0]]
 
 
 def _prompted(rules: TextRules, settings: dict[str, Any], names: tuple[str, ...]) -> TextRules:
+    """The first of these prompts; sentence-transformers 6 stops at "document" even where only "passage" is given."""
     prompts = settings.get("prompts") or {}
-    chosen = next((name for name in names if prompts.get(name)), settings.get("default_prompt_name"))
-    prompt = prompts.get(chosen) if chosen else None
-    return TextRules(length=rules.length, lower=rules.lower, prompt=str(prompt or ""))
+    chosen = next((prompts[name] for name in names if prompts.get(name) is not None), "")
+    return replace(rules, prompt=str(chosen))

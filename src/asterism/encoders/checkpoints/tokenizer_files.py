@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ...errors import CheckpointError
 from ..tokens import TextTokenizer
-from ..weights import read_json
+from ..weights import Weights, read_json
 
 LARGEST_LENGTH = 1_000_000  # transformers writes 10^30 for "no limit"
 
@@ -24,10 +24,14 @@ def special_token(folder: Path, kind: str) -> str | None:
 
 
 def special_ids(folder: Path, tokenizer: TextTokenizer, kinds: tuple[str, ...]) -> frozenset[int]:
-    """The ids of those special tokens that are named and exist."""
-    tokens = [special_token(folder, kind) for kind in kinds]
-    ids = [tokenizer.id_of(token) for token in tokens if token is not None]
-    return frozenset(found for found in ids if found is not None)
+    """The ids of those special tokens, which must be named and exist."""
+    found = []
+    for kind in kinds:
+        token = special_token(folder, kind)
+        if token is None:
+            raise CheckpointError(f"{folder} does not name its {kind}, expected it in special_tokens_map.json")
+        found.append(tokenizer.needed(token, f"the {kind}"))
+    return frozenset(found)
 
 
 def filler_id(folder: Path, tokenizer: TextTokenizer) -> int:
@@ -52,3 +56,9 @@ def skiplist(tokenizer: TextTokenizer, words: list[str]) -> frozenset[int]:
     """Ids of words that are single tokens."""
     ids = (tokenizer.id_of(word) for word in words)
     return frozenset(found for found in ids if found is not None)
+
+
+def files_read(folder: Path, tokenizer: TextTokenizer, weights: Weights, *others: Path) -> tuple[Path, ...]:
+    """All that decide what the model gives: its identity."""
+    beside = [folder / name for name in ("config.json", "tokenizer_config.json", "special_tokens_map.json")]
+    return tuple(dict.fromkeys(file for file in (*beside, tokenizer.file, *weights.files(), *others) if file.exists()))

@@ -12,7 +12,8 @@ from ..heads import MultiVectorHead, UnitLength
 from ..tokens import TextRules, TextTokenizer
 from ..transformer_t5 import T5
 from ..weights import open_weights
-from .modules import Module, dense_layer, module_files, modules, optional_json
+from .modules import Module, dense_layer, module_files, optional_json
+from .tokenizer_files import files_read
 
 FAMILY = "xtr"
 FILES = "config.json of a T5, model.safetensors or pytorch_model.bin, tokenizer.json, 2_Dense without bias"
@@ -20,12 +21,11 @@ LENGTH = 512
 
 
 def recognises(folder: Path) -> bool:
-    """A T5 whose token states meet 2_Dense: a sentence model has a Normalize module after it."""
+    """A T5 and 2_Dense without bias to a quarter of the width at most: sentence T5s keep nearly all of it."""
     kind = TRANSFORMERS.get(str(optional_json(folder / "config.json").get("model_type")))
-    dense = folder / "2_Dense" / "config.json"
-    if kind is not T5 or not dense.exists() or optional_json(dense).get("bias", True):
-        return False
-    return not (folder / "modules.json").exists() or modules(folder)[-1].kind == "Dense"
+    dense = optional_json(folder / "2_Dense" / "config.json")
+    narrow = int(dense.get("out_features", 0)) * 4 <= int(dense.get("in_features", 0))
+    return kind is T5 and bool(dense) and not dense.get("bias", True) and narrow
 
 
 def read(folder: Path) -> Checkpoint:
@@ -42,7 +42,7 @@ def read(folder: Path) -> Checkpoint:
         folder=folder,
         transformer=transformer,
         tokenizer=tokenizer,
-        files=(folder / "config.json", tokenizer.file, *weights.files(), *module_files([dense, dense])),
+        files=files_read(folder, tokenizer, weights, *module_files(folder, [dense])),
         document=rules,
         query=rules,
         multi_vector=MultiVectorHead((dense_layer(dense, transformer.hidden), UnitLength())),
