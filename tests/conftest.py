@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from asterism import TokenIndex, TokenVectors
+from asterism.encoders.file_hashes import cache_folder
+from asterism.encoders.registry import DEFAULT, model_folder
+from asterism.errors import DownloadError
 
 Maker = Callable[..., TokenVectors]
 
@@ -41,13 +44,22 @@ def index(tmp_path: Path) -> TokenIndex:
     return TokenIndex.build(tmp_path / "x.tokens", make_vectors())
 
 
-@pytest.fixture(scope="session")
-def minilm() -> Path:
-    """The default model's folder, fetched once; without a network the tests that need it are skipped."""
-    from asterism.encoders.registry import DEFAULT, model_folder
-    from asterism.errors import DownloadError
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Graphs and hashes of the tests' models go to a folder of their own; yields the user's cache."""
+    users = cache_folder()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ASTERISM_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("ASTERISM_MODELS", str(users / "models"))
+        yield users
 
-    try:
-        return model_folder(DEFAULT)
-    except DownloadError as error:
-        pytest.skip(str(error))
+
+@pytest.fixture(scope="session")
+def minilm(own_cache: Path) -> Path:
+    """The default model's folder, fetched once for all; without a network the tests that need it are skipped."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ASTERISM_CACHE", str(own_cache))
+        try:
+            return model_folder(DEFAULT)
+        except DownloadError as error:
+            pytest.skip(str(error))

@@ -1,4 +1,4 @@
-"""The README's Python runs as it stands."""
+"""The Python of the README and of the documents runs as it stands."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
 
 
-def test_snippets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["README.md", "docs/encoders.md"])
+def test_snippets(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, minilm: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    snippets = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.S)
+    snippets = re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(encoding="utf-8"), re.S)
     assert snippets
     for snippet in snippets:
-        exec(compile(snippet, str(README), "exec"), {})
+        exec(compile(snippet, name, "exec"), {})

@@ -47,8 +47,9 @@ def remembered_hashes(files: Iterable[Path]) -> dict[Path, str]:
             known[str(file.resolve())], changed = entry, True
         found[file] = str(entry[-1])
     if changed:
+        here = {path: entry for path, entry in known.items() if Path(path).exists()}
         with suppress(OSError):  # a memory that cannot be kept is no harm
-            write_whole(memory, json.dumps(known).encode())
+            write_whole(memory, json.dumps(here).encode())
     return found
 
 
