@@ -94,6 +94,9 @@ class Checkpoint:
             )
         most = self.transformer.most_tokens
         for side, rules in (("documents", self.document), ("queries", self.query)):
+            least = self.tokenizer.shortest(rules)
+            if rules.length < least:
+                raise CheckpointError(f"{self.folder}: {side} of {rules.length} tokens, expected at least {least}")
             if most is not None and max(rules.length, rules.expand_to) > most:
                 raise CheckpointError(
                     f"{self.folder}: {side} of {rules.length} tokens, but the model has {most} positions"

@@ -97,12 +97,11 @@ class Encoder:
         checkpoint, settings = self._checkpoint, self._settings
         length = getattr(settings, setting)
         if length:
-            frame = len(checkpoint.tokenizer.before) + len(checkpoint.tokenizer.after) + (rules.marker is not None)
-            most = checkpoint.transformer.most_tokens
+            least, most = checkpoint.tokenizer.shortest(rules), checkpoint.transformer.most_tokens
             if rules.expand_to:
                 raise SettingError(f"{setting} is {length}, but this model always reads {rules.expand_to} tokens there")
-            if length <= frame + 3 or (most is not None and length > most):
-                raise SettingError(f"{setting} is {length}, expected from {frame + 4} to {most or 'any number'}")
+            if length < least or (most is not None and length > most):
+                raise SettingError(f"{setting} is {length}, expected from {least} to {most or 'any number'}")
             rules = replace(rules, length=length)
         if settings.long == "truncate":
             rules = replace(rules, windows=False)

@@ -95,6 +95,10 @@ class TextTokenizer:
         found: int | None = self._tokenizer.token_to_id(token)
         return found
 
+    def shortest(self, rules: TextRules) -> int:
+        """The fewest tokens of a row that leave room for a text."""
+        return len(self.before) + len(self.after) + (rules.marker is not None) + 4
+
     def needed(self, token: str, purpose: str) -> int:
         """The id of a token that must be there."""
         found = self.id_of(token)

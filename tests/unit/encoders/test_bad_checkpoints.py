@@ -65,6 +65,7 @@ def test_tensors(good: Path, tmp_path: Path, change: Callable[[dict[str, Any]], 
         ("config.json", "num_hidden_layers", "many", r"config\.json"),
         ("config.json", "position_embedding_type", "relative_key", r"'relative_key' positions"),
         ("artifact.metadata", "doc_maxlen", 999, r"documents of 999 tokens, but the model has 256 positions"),
+        ("artifact.metadata", "doc_maxlen", 4, r"documents of 4 tokens, expected at least 7"),
         ("artifact.metadata", "doc_token_id", "[D]", r"no token '\[D\]', expected it as the documents' marker"),
     ],
 )
