@@ -171,7 +171,7 @@ class EncoderSettings(Settings):
     query_length: int = 0
     long: LongText = "windows"
     cls_every: int = 0
-    batch_tokens: int = 4096
+    batch_tokens: int = 2048
 
     def __post_init__(self) -> None:
         """Check every value."""
