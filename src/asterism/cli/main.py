@@ -53,7 +53,8 @@ def _run() -> int:
         message = getattr(error, "format_message", None)  # typer's usage errors have one, and no public name
         if message is None:
             raise
-        typer.echo(f"asterism: {message()} (try asterism --help)", err=True)
+        if message():  # empty where help was shown instead
+            typer.echo(f"asterism: {message()} (try asterism --help)", err=True)
         return 2
     if code == INTERRUPTED:
         typer.echo("asterism: stopped", err=True)

@@ -19,9 +19,9 @@ def models(as_json: Annotated[bool, typer.Option("--json", help="One JSON object
             typer.echo(json.dumps({**line, "folder": str(found[name]) if found[name] else None}))
         return
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    table = Table("model", "MB", "here", "what it gives", box=None, pad_edge=False)
+    table = Table(Column("model", no_wrap=True), "MB", "here", "what it gives", box=None, pad_edge=False)
     for name, model in MODELS.items():
         here_now = "yes" if found[name] else ""
         table.add_row(f"{name} (default)" if name == DEFAULT else name, str(model.megabytes), here_now, model.about)

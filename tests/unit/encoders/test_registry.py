@@ -150,7 +150,11 @@ def test_command_models() -> None:
     listed = run("models", "--json")
     assert listed.returncode == 0
     assert [json.loads(line)["name"] for line in listed.stdout.splitlines()] == list(registry.MODELS)
-    assert "all-MiniLM-L6-v2 (default)" in run("models").stdout
+    shown = run("models").stdout
+    assert "all-MiniLM-L6-v2 (default)" in shown
+    assert all(name in shown for name in registry.MODELS)
+    assert "pull" in run().stdout + run().stderr
+    assert "asterism: " not in run().stderr
 
 
 def test_command_errors() -> None:
