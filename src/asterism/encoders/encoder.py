@@ -25,8 +25,8 @@ from .tokens import TextRules, TokenisedTexts, tokenised
 View = Literal["dense", "lexical", "multi_vector"]
 Progress = Callable[[int], None]
 
-CHUNK_TEXTS = 1024  # texts that are sorted by length together: enough for even batches, few enough for memory
-CHUNK_BYTES = 1 << 28  # of token vectors, about, at three characters a token
+CHUNK_TEXTS = 256  # texts that are sorted by length together: enough for even batches, few enough for memory
+CHUNK_BYTES = 1 << 26  # of token vectors, about, at three characters a token
 
 
 class Encoder:
@@ -90,7 +90,7 @@ class Encoder:
     def stream_documents(
         self, texts: Iterable[str], *, views: Sequence[View] | None = None, progress: Progress | None = None
     ) -> Iterator[Representations]:
-        """The same in parts of about a thousand texts, in order, for iterators that do not fit into memory."""
+        """The same in parts of a few hundred texts, in order, for iterators that do not fit into memory."""
         return self._stream(texts, self._document, views, progress)
 
     def _side(self, rules: TextRules, setting: str, constant: bool) -> Side:
@@ -182,7 +182,7 @@ class Encoder:
 
 
 def _chunks(texts: Iterable[str], most_characters: int) -> Iterator[tuple[int, list[str]]]:
-    """Number of the first text, and about a thousand of them, fewer where they are long."""
+    """Number of the first text, and a few hundred of them, fewer where they are long."""
     rest, first = iter(texts), 0
     while True:
         chunk: list[str] = []
