@@ -150,6 +150,7 @@ class Encoder:
                 if progress:
                     progress(done)
                 yield part
+                del part, texts  # not kept while the next ones are made
 
     def _wanted(self, views: Sequence[View] | None) -> tuple[str, ...]:
         if views is None:
