@@ -177,11 +177,19 @@ def save_weights(file: Path, weights: dict[str, Any]) -> None:
     save_file({name: np.ascontiguousarray(value) for name, value in weights.items()}, str(file), {"format": "pt"})
 
 
+def text(value: str) -> bytes:
+    """A string as pickle writes it."""
+    return b"X" + struct.pack("<I", len(value.encode())) + value.encode()
+
+
+def number(value: int) -> bytes:
+    """A whole number as pickle writes it."""
+    return b"J" + struct.pack("<i", value)
+
+
 def save_torch(file: Path, tensors: dict[str, np.ndarray]) -> None:
     """What torch.save writes for a state dict: a zip of a pickle and raw storages."""
     out = io.BytesIO()
-    text = lambda value: b"X" + struct.pack("<I", len(value.encode())) + value.encode()  # noqa: E731
-    number = lambda value: b"J" + struct.pack("<i", value)  # noqa: E731
     out.write(b"\x80\x02ccollections\nOrderedDict\n)R(")
     for key, (name, tensor) in enumerate(tensors.items()):
         steps = [int(np.prod(tensor.shape[axis + 1 :])) for axis in range(tensor.ndim)]

@@ -111,7 +111,12 @@ class OnnxBackbone:
         checkpoint = self._checkpoint
         folder = weights_folder(checkpoint.transformer.tensors(), checkpoint.folder)
         model = kept_graph(
-            ["masked" if masked else "unmasked", self._precision, *file_parts(checkpoint.files)],
+            [
+                "masked" if masked else "unmasked",
+                self._precision,
+                *(checkpoint.family, *checkpoint.views),  # the same files can be read in more than one way
+                *file_parts(checkpoint.files),
+            ],
             lambda: written_model(
                 lambda graph: _write_views(graph, checkpoint, masked),
                 self._precision,

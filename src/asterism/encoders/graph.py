@@ -15,7 +15,7 @@ from .weights import StoredTensor
 
 OPSET = 21
 IR_VERSION = 10
-FUSED = "com.microsoft"  # onnxruntime's own operators: attention, skip-and-normalise, quantised products
+FUSED = "com.microsoft"  # onnxruntime's own operators: attention, gelu, quantised products
 TYPES = {"float32": TensorProto.FLOAT, "float16": TensorProto.FLOAT16, "bfloat16": TensorProto.BFLOAT16}
 
 

@@ -158,7 +158,11 @@ def _stored(file: Path, name: str, entry: Mapping[str, Any], base: int, size: in
     kind = SAFETENSORS_TYPES.get(entry["dtype"])
     if kind is None:
         raise ValueError(f"tensor {name!r} has type {entry['dtype']}")
-    if not 0 <= begin <= end <= size - base or end - begin != math.prod(shape) * BYTES[kind]:
+    if (
+        min(shape, default=0) < 0
+        or not 0 <= begin <= end <= size - base
+        or end - begin != math.prod(shape) * BYTES[kind]
+    ):
         raise ValueError(f"tensor {name!r} does not fit into the file")
     return StoredTensor(file, name, kind, shape, base + begin, end - begin)
 

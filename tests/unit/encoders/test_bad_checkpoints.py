@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,11 @@ import pytest
 from safetensors.numpy import load_file
 
 import asterism
+from asterism.encoders.checkpoints import open_checkpoint
+from asterism.encoders.encoder import Encoder
+from asterism.encoders.heads import MultiVectorHead
 from asterism.errors import AsterismError, CheckpointError, SettingError, UnknownModel
+from asterism.settings import EncoderSettings
 from tests import layouts
 
 QUERY = "bert.encoder.layer.2.attention.self.query.weight"
@@ -65,6 +70,8 @@ def test_tensors(good: Path, tmp_path: Path, change: Callable[[dict[str, Any]], 
         ("config.json", "num_hidden_layers", "many", r"config\.json"),
         ("config.json", "position_embedding_type", "relative_key", r"'relative_key' positions"),
         ("artifact.metadata", "doc_maxlen", 999, r"documents of 999 tokens, but the model has 256 positions"),
+        ("artifact.metadata", "doc_maxlen", "many", r"not as a colbert folder should be: .*'many'"),
+        ("artifact.metadata", "query_maxlen", [1], r"not as a colbert folder should be"),
         ("artifact.metadata", "doc_maxlen", 4, r"documents of 4 tokens, expected at least 7"),
         ("artifact.metadata", "doc_token_id", "[D]", r"no token '\[D\]', expected it as the documents' marker"),
     ],
@@ -171,6 +178,7 @@ def test_links_are_followed(good: Path, tmp_path: Path) -> None:
             r"has shape \(64, 192\), expected \(64, 32\)",
         ),
         ({"lexical": {"layer": {"linear": "projection"}, "dropped": []}}, "has 16 rows, expected 1"),
+        ({"dense": {"pooling": "cls", "layers": ["unit"]}}, "'unit' is no layer"),
         ({"lexical": None}, "'lexical.bias' is not used"),
         ({"query": {"lenght": 3}}, "'lenght' is no token rule"),
     ],
@@ -242,3 +250,11 @@ def test_a_broken_memory_of_hashes(good: Path, tmp_path: Path, monkeypatch: pyte
     for file in (tmp_path / "graphs").iterdir():
         file.write_bytes(file.read_bytes()[:-5])  # a damaged graph is written again
     assert len(asterism.load_encoder(good).encode_query(["fox"])) == 1
+
+
+def test_the_same_files_read_in_two_ways(tmp_path: Path) -> None:
+    """A graph in the cache belongs to the views it has, not to the files alone."""
+    checkpoint = open_checkpoint(layouts.sentence_transformer(tmp_path / "model"))
+    assert Encoder(checkpoint, EncoderSettings()).encode_document(["fox"]).multi_vector is None
+    more = replace(checkpoint, multi_vector=MultiVectorHead(()))
+    assert len(Encoder(more, EncoderSettings()).encode_document(["fox"]).multi_vector) == 1

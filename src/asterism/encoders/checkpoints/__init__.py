@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-from ...errors import CheckpointError
+from ...errors import AsterismError, CheckpointError
 from ..checkpoint import Checkpoint
 from . import asterism, bge_m3, colbert, constbert, pylate, sentence_transformers, xtr
 
@@ -30,7 +30,12 @@ LAYOUTS: tuple[Layout, ...] = (asterism, bge_m3, constbert, colbert, pylate, xtr
 def open_checkpoint(folder: Path) -> Checkpoint:
     """The model in `folder`, by the first layout that recognises it."""
     for layout in LAYOUTS:
-        if layout.recognises(folder):
-            return layout.read(folder)
+        try:
+            if layout.recognises(folder):
+                return layout.read(folder)
+        except AsterismError:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError) as error:  # a setting that is no number, no list …
+            raise CheckpointError(f"{folder} is not as a {layout.FAMILY} folder should be: {error!r}") from error
     expected = "\n".join(f"  {layout.FAMILY}: {layout.FILES}" for layout in LAYOUTS)
     raise CheckpointError(f"{folder} is no model of a known layout, expected one of\n{expected}")

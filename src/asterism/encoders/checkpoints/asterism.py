@@ -59,35 +59,30 @@ def read(folder: Path) -> Checkpoint:
     refuse_unknown(weights, transformer, (), ("cls.", "lm_head.", "linear.", "classifier.", "doc_project."))
     tokenizer = TextTokenizer(backbone)
     file, reader = folder / SETTINGS, HeadReader(heads, transformer.hidden)
-    try:
-        dense, lexical, vectors = (
-            _section(settings, name, keys, file)
-            for name, keys in (
-                ("dense", ("pooling", "layers")),
-                ("lexical", ("layer", "dropped")),
-                ("multi_vector", ("layers", "pooling")),
-            )
+    dense, lexical, vectors = (
+        _section(settings, name, keys, file)
+        for name, keys in (
+            ("dense", ("pooling", "layers")),
+            ("lexical", ("layer", "dropped")),
+            ("multi_vector", ("layers", "pooling")),
         )
-        if dense and dense["pooling"] not in get_args(Pooling):
-            raise CheckpointError(f"{file}: pooling is {dense['pooling']!r}, expected {' or '.join(get_args(Pooling))}")
-        checkpoint = Checkpoint(
-            family=FAMILY,
-            folder=backbone,
-            transformer=transformer,
-            tokenizer=tokenizer,
-            files=files_read(backbone, tokenizer, weights, file, *heads.files()),
-            document=_rules(settings.get("document", {}), tokenizer, file),
-            query=_rules(settings.get("query", {}), tokenizer, file),
-            dense=DenseHead(dense["pooling"], reader.layers(dense["layers"])) if dense else None,
-            lexical=LexicalHead(reader.lexical(lexical["layer"]), _ids(lexical["dropped"], tokenizer))
-            if lexical
-            else None,
-            multi_vector=MultiVectorHead(reader.layers(vectors["layers"]), reader.pooling(vectors.get("pooling")))
-            if vectors
-            else None,
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise CheckpointError(f"{file} is not as expected: {type(error).__name__} {error}") from error
+    )
+    if dense and dense["pooling"] not in get_args(Pooling):
+        raise CheckpointError(f"{file}: pooling is {dense['pooling']!r}, expected {' or '.join(get_args(Pooling))}")
+    checkpoint = Checkpoint(
+        family=FAMILY,
+        folder=backbone,
+        transformer=transformer,
+        tokenizer=tokenizer,
+        files=files_read(backbone, tokenizer, weights, file, *heads.files()),
+        document=_rules(settings.get("document", {}), tokenizer, file),
+        query=_rules(settings.get("query", {}), tokenizer, file),
+        dense=DenseHead(dense["pooling"], reader.layers(dense["layers"])) if dense else None,
+        lexical=LexicalHead(reader.lexical(lexical["layer"]), _ids(lexical["dropped"], tokenizer)) if lexical else None,
+        multi_vector=MultiVectorHead(reader.layers(vectors["layers"]), reader.pooling(vectors.get("pooling")))
+        if vectors
+        else None,
+    )
     reader.refuse_unused()
     return checkpoint
 
@@ -151,9 +146,12 @@ class HeadReader:
                 raise CheckpointError(f"{self._heads.source}: tensor {name!r} is not used by {SETTINGS}")
 
     def _linear(self, entry: Mapping[str, Any], columns: int) -> Linear:
+        if not isinstance(entry, Mapping) or "linear" not in entry:
+            raise CheckpointError(f'{SETTINGS}: {entry!r} is no layer, expected "unit_length" or {{"linear": NAME}}')
         name, activation = entry["linear"], entry.get("activation", "identity")
         if activation not in get_args(Activation):
-            raise ValueError(f"activation {activation!r}, expected one of {', '.join(get_args(Activation))}")
+            known = ", ".join(get_args(Activation))
+            raise CheckpointError(f"{SETTINGS}: activation is {activation!r}, expected one of {known}")
         weight = self._heads.matrix(f"{name}.weight", columns)
         bias = None
         if f"{name}.bias" in self._heads:

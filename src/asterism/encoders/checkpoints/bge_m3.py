@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ...errors import CheckpointError
 from ..checkpoint import Checkpoint, open_transformer, refuse_unknown
-from ..heads import DenseHead, LexicalHead, Linear, MultiVectorHead, UnitLength
+from ..heads import Activation, DenseHead, LexicalHead, Linear, MultiVectorHead, UnitLength
 from ..tokens import TextRules, TextTokenizer
 from ..torch_files import read_torch_file
 from ..weights import open_weights
@@ -52,7 +52,7 @@ def read(folder: Path) -> Checkpoint:
     )
 
 
-def _head(file: Path, outputs: int | None, hidden: int, activation: str) -> Linear:
+def _head(file: Path, outputs: int | None, hidden: int, activation: Activation) -> Linear:
     tensors = read_torch_file(file)
     weight = tensors.matrix("weight", hidden)
     if outputs and len(weight) != outputs:
@@ -61,4 +61,4 @@ def _head(file: Path, outputs: int | None, hidden: int, activation: str) -> Line
     for name in tensors:
         if name not in ("weight", "bias"):
             raise CheckpointError(f"{file}: tensor {name!r} is not part of this layout")
-    return Linear(weight, bias, activation)  # type: ignore[arg-type]
+    return Linear(weight, bias, activation)
