@@ -149,6 +149,23 @@ nb::object search(PyEngine& self, In<float, 2> query, std::size_t k, const Searc
     return nb::make_tuple(as_array(std::move(ids), {n}), as_array(std::move(scores), {n}), timings);
 }
 
+// What an XTR search imputed for each query token, and the centroids each probed.
+nb::object retrieval(PyEngine& self, In<float, 2> query, std::size_t k, const SearchSettings& settings,
+                     std::optional<In<std::uint8_t, 1>> subset) {
+    SearchResult result;
+    {
+        nb::gil_scoped_release release;
+        result = self.engine->search(query.data(), query.shape(0), k, settings, subset ? subset->data() : nullptr);
+    }
+    nb::list probed;
+    for (std::vector<std::uint32_t>& lists : result.probed) {
+        const std::size_t count = lists.size();
+        probed.append(as_array(std::move(lists), {count}));
+    }
+    const std::size_t tokens = result.imputed.size();
+    return nb::make_tuple(as_array(std::move(result.imputed), {tokens}), probed);
+}
+
 // Queries (tokens, d) cut by starts (n + 1,): threads share the queries, one each at a time.
 nb::object search_many(PyEngine& self, In<float, 2> tokens, In<std::int64_t, 1> starts, std::size_t k, const SearchSettings& given,
                        std::optional<In<std::uint8_t, 1>> subset, std::size_t threads) {
@@ -229,6 +246,7 @@ void bind_engine(nb::module_& m) {
     nb::class_<PyEngine>(m, "TokenEngine")
         .def(nb::init<PyCodec, std::vector<PySegment>, const std::string&>(), "codec"_a, "segments"_a, "kernels"_a)
         .def("search", &search, "query"_a, "k"_a, "settings"_a, "subset"_a.none())
+        .def("retrieval", &retrieval, "query"_a, "k"_a, "settings"_a, "subset"_a.none())
         .def("search_many", &search_many, "tokens"_a, "starts"_a, "k"_a, "settings"_a, "subset"_a.none(), "threads"_a);
 }
 

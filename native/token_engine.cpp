@@ -155,7 +155,7 @@ SearchResult TokenEngine::search(const float* tokens, std::size_t count, std::si
             continue;
         }
         if (settings.method == Method::xtr) {
-            result.hits = retrieve_tokens(query);
+            result.hits = retrieve_tokens(query, result.imputed);
             watch.stage("retrieve");
         } else if (settings.method == Method::exact) {
             result.hits = maxsim(query, all_documents(subset), true);
@@ -169,6 +169,12 @@ SearchResult TokenEngine::search(const float* tokens, std::size_t count, std::si
         probes = std::max(probes, settings.probes);
     }
     fill_up(query, result.hits);
+    if (settings.method == Method::xtr) {
+        for (const std::vector<Probe>& probes : query.probes) {
+            auto& lists = result.probed.emplace_back();
+            for (std::size_t p = 0; p < std::min(settings.probes, probes.size()); ++p) lists.push_back(probes[p].centroid);
+        }
+    }
     const std::lock_guard lock(mutex_);
     spare_.push_back(std::move(workspace));
     return result;

@@ -95,6 +95,10 @@ using Timings = std::vector<std::pair<const char*, double>>;  // stage, seconds
 struct SearchResult {
     std::vector<Hit> hits;
     Timings timings;
+
+    // XTR: by query token, what stands in for a document in which it retrieved nothing, and the centroids it probed.
+    std::vector<float> imputed;
+    std::vector<std::vector<std::uint32_t>> probed;
 };
 
 inline void add_time(Timings& timings, const char* stage, double seconds) {
@@ -190,7 +194,7 @@ private:
     std::vector<Hit> interact(Query& query, const Documents& candidates);
     std::vector<Hit> maxsim(Query& query, const Documents& documents, bool fine);
     std::vector<Hit> refine(Query& query, const std::vector<Hit>& estimated, std::size_t keep);
-    std::vector<Hit> retrieve_tokens(Query& query);
+    std::vector<Hit> retrieve_tokens(Query& query, std::vector<float>& imputed);
     std::vector<Hit> colbert(Query& query, Stopwatch& watch);
     std::size_t stored_bytes() const;  // of one token
     float token_similarity(const Segment& segment, std::size_t token, const PreparedQuery& prepared, const QueryLevels& levels,

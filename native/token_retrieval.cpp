@@ -19,7 +19,7 @@ struct Retrieved {
 
 }  // namespace
 
-std::vector<Hit> TokenEngine::retrieve_tokens(Query& query) {
+std::vector<Hit> TokenEngine::retrieve_tokens(Query& query, std::vector<float>& imputed_by_token) {
     const PreparedQuery& prepared = query.prepared;
     const QueryLevels levels = prepared.levels();
     const SearchSettings& settings = query.settings;
@@ -80,6 +80,8 @@ std::vector<Hit> TokenEngine::retrieve_tokens(Query& query) {
     // Sum over query tokens in order; the imputed ones between two retrieved ones come from prefix sums.
     std::vector<float> prefix(prepared.count + 1, 0.0f);
     for (std::size_t j = 0; j < prepared.count; ++j) prefix[j + 1] = prefix[j] + retrieved[j].imputed;
+    imputed_by_token.clear();
+    for (const Retrieved& one : retrieved) imputed_by_token.push_back(one.imputed);
     auto& sums = query.workspace.sums;
     sums.resize(documents_);
     Documents touched;

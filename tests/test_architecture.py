@@ -12,14 +12,22 @@ import pytest
 import asterism
 
 SOURCE = Path(asterism.__file__).parent
+VALUES = {"errors", "settings", "corpus", "results", "representations", "kernels"}
 MAY_IMPORT = {
     "errors": set(),
     "settings": {"errors"},
+    "corpus": {"errors"},
+    "readers": {"errors", "corpus"},
+    "stdlib_docstrings": {"corpus"},
+    "results": {"errors", "corpus"},
     "representations": {"errors"},
     "kernels": {"errors"},
-    "indexes": {"errors", "settings", "representations", "kernels"},
-    "encoders": {"errors", "settings", "representations"},
-    "cli": {"errors", "encoders"},
+    "indexes": VALUES,
+    "search": VALUES | {"indexes"},
+    "encoders": VALUES - {"kernels"},
+    "retriever": VALUES | {"encoders", "indexes", "search"},
+    "evaluation": {"errors", "corpus", "results", "retriever", "settings"},
+    "cli": VALUES | {"encoders", "indexes", "search", "retriever", "evaluation", "readers", "stdlib_docstrings"},
 }
 HEAVY = {"torch", "transformers"}
 MAY_BE_HEAVY = {"encoders/backbone_torch.py"}

@@ -5,7 +5,11 @@ AsterismError
 │   ├── VectorsError    shapes, types, NaN
 │   ├── TextError       a text that is no text
 │   ├── SettingError    an unknown setting, or a value out of range
-│   └── UnknownModel    neither a folder nor a known name
+│   ├── UnknownModel    neither a folder nor a known name
+│   ├── ModelDiffers    not the model that an index was built with
+│   ├── DocumentError   a document, or a line of input, that cannot be used
+│   ├── FilterError     a metadata filter that cannot be used
+│   └── UnknownDocument an id that the index does not have
 ├── CheckpointError     a model's files are not as their layout says
 ├── EncodingError       the runtime failed on some texts
 ├── DownloadError       a model's files could not be had, or are not the right ones
@@ -43,6 +47,22 @@ class SettingError(InputError):
 
 class UnknownModel(InputError):
     """A model that is neither a folder nor a name of the registry."""
+
+
+class DocumentError(InputError):
+    """A document, or a line of input, that cannot be used."""
+
+
+class FilterError(InputError):
+    """A metadata filter that cannot be used."""
+
+
+class UnknownDocument(InputError):
+    """An id that the index does not have."""
+
+
+class ModelDiffers(InputError):
+    """A model that is not the one an index was built with."""
 
 
 class CheckpointError(AsterismError):

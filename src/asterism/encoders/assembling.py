@@ -54,6 +54,14 @@ def outputs_for(views: Sequence[str], side: Side) -> list[Output]:
     return [of_view[view] for view in views]
 
 
+def with_vectors(side: Side, batch: Batch) -> Mask:
+    """(rows, tokens) the places that have a vector, unless vectors are pooled."""
+    counts = batch.own() & ~side.skipped[batch.ids]
+    if not side.rules.first_counts:
+        counts[:, 0] = False
+    return counts
+
+
 def counted(checkpoint: Checkpoint, side: Side, batch: Batch, shares: Floats, found: dict[str, Floats]) -> BatchViews:
     """Of padded outputs, what counts; done where they are made, so that little is kept."""
     pooled, terms, vectors = None, None, None
@@ -66,9 +74,7 @@ def counted(checkpoint: Checkpoint, side: Side, batch: Batch, shares: Floats, fo
         made = checkpoint.multi_vector.pooled(found["states"])  # (rows, C, d)
         vectors = (made.reshape(-1, made.shape[2]), np.full(len(made), made.shape[1]))
     elif "vectors" in found:
-        counts = batch.own() & ~side.skipped[batch.ids]
-        if not side.rules.first_counts:
-            counts[:, 0] = False
+        counts = with_vectors(side, batch)
         vectors = (found["vectors"][counts], counts.sum(axis=1))
     return BatchViews(batch.numbers, pooled, terms, vectors)
 

@@ -20,6 +20,7 @@ from .batching import batches
 from .checkpoint import Checkpoint
 from .file_hashes import remembered_hashes
 from .heads import width_after
+from .spans import TokenSpan, token_spans
 from .tokens import TextRules, TokenisedTexts, tokenised
 
 View = Literal["dense", "lexical", "multi_vector"]
@@ -92,6 +93,21 @@ class Encoder:
     ) -> Iterator[Representations]:
         """The same in parts of a few hundred texts, in order, for iterators that do not fit into memory."""
         return self._stream(texts, self._document, views, progress)
+
+    def document_spans(self, text: str) -> list[TokenSpan] | None:
+        """One for each row of `encode_document([text]).multi_vector.flat`: the piece of `text` it stands for.
+
+        None where vectors are pooled to a constant number: those stand for no single token.
+        """
+        return self._spans(text, self._document)
+
+    def query_spans(self, text: str) -> list[TokenSpan] | None:
+        """One for each row of `encode_query([text]).multi_vector.flat`."""
+        return self._spans(text, self._query)
+
+    def _spans(self, text: str, side: Side) -> list[TokenSpan] | None:
+        self._wanted(["multi_vector"])
+        return None if side.constant else token_spans(self._checkpoint.tokenizer, side, text, self._settings.cls_every)
 
     def _side(self, rules: TextRules, setting: str, constant: bool) -> Side:
         checkpoint, settings = self._checkpoint, self._settings

@@ -47,6 +47,20 @@ class TextRules:
 
 
 @dataclass(frozen=True)
+class Frame:
+    """Ids put around a text: those before and after it, one between its parts (MCLS), one that fills up its row."""
+
+    before: list[int]
+    after: list[int]
+    between: int
+    filler: int
+
+    def nowhere(self) -> Frame:
+        """As long, all of it -1: around places of a text instead of ids."""
+        return Frame([-1] * len(self.before), [-1] * len(self.after), -1, -1)
+
+
+@dataclass(frozen=True)
 class Row:
     """One sequence for the transformer, a text or a window of one.
 
@@ -99,6 +113,15 @@ class TextTokenizer:
         """The fewest tokens of a row that leave room for a text."""
         return len(self.before) + len(self.after) + (rules.marker is not None) + 4
 
+    def token_of(self, number: int) -> str:
+        """The token of an id; empty for an id that has none."""
+        return self._tokenizer.id_to_token(number) or ""
+
+    def frame(self, rules: TextRules) -> Frame:
+        """What stands around a text of one side."""
+        marker = [] if rules.marker is None else [rules.marker]
+        return Frame(self.before + marker, self.after, self.before[0] if self.before else -1, rules.filler)
+
     def needed(self, token: str, purpose: str) -> int:
         """The id of a token that must be there."""
         found = self.id_of(token)
@@ -109,6 +132,10 @@ class TextTokenizer:
     def encode(self, texts: Sequence[str], rules: TextRules) -> list[Encoding]:
         """Without special tokens."""
         return list(self._tokenizer.encode_batch_fast(_prepared(texts, rules), add_special_tokens=False))
+
+    def encode_with_offsets(self, text: str, rules: TextRules) -> Encoding:
+        """Slower: offsets are characters of the prepared text, see `origins`."""
+        return self._tokenizer.encode(_prepared([text], rules)[0], add_special_tokens=False)
 
     def pair_frame(self) -> tuple[list[int], list[int], list[int]]:
         """The ids before, between and after two texts that are read together."""
@@ -125,10 +152,11 @@ def tokenised(
 ) -> TokenisedTexts:
     """All rows of `texts`; errors name the text, counted from `first`."""
     checked(texts, first)
+    frame = tokenizer.frame(rules)
     rows: list[Row] = []
     truncated = 0
     for number, encoding in enumerate(tokenizer.encode(texts, rules)):
-        parts, cut = _rows(number, encoding, tokenizer, rules, cls_every)
+        parts, cut = rows_of(number, np.array(encoding.ids, np.int64), frame, rules, cls_every)
         rows += parts
         truncated += cut
     return TokenisedTexts(len(texts), rows, truncated)
@@ -156,14 +184,19 @@ def _prepared(texts: Sequence[str], rules: TextRules) -> list[str]:
     return [rules.prompt + text for text in texts] if rules.prompt else list(texts)
 
 
-def _rows(
-    number: int, encoding: Encoding, tokenizer: TextTokenizer, rules: TextRules, cls_every: int
-) -> tuple[list[Row], bool]:
-    before = tokenizer.before + ([rules.marker] if rules.marker is not None else [])
-    after = tokenizer.after
-    content = np.array(encoding.ids, np.int64)
+def origins(text: str, rules: TextRules) -> list[int]:
+    """The character of `text` that each of the prepared text was made from; -1 for the prompt's."""
+    first = len(text) - len(text.lstrip()) if rules.strip else 0
+    kept = text.strip() if rules.strip else text
+    made = [first + i for i, character in enumerate(kept) for _ in (character.lower() if rules.lower else character)]
+    return [-1] * len(rules.prompt) + made
+
+
+def rows_of(number: int, content: Ids, frame: Frame, rules: TextRules, cls_every: int) -> tuple[list[Row], bool]:
+    """content (tokens,) of text `number` in its frame, row by row; whether it was cut."""
+    before, after = frame.before, frame.after
     if cls_every:  # BGE-M3's MCLS: one more [CLS] before each further `cls_every` tokens
-        content = np.insert(content, np.arange(cls_every, len(content), cls_every), tokenizer.before[0])
+        content = np.insert(content, np.arange(cls_every, len(content), cls_every), frame.between)
     room = rules.length - len(before) - len(after)
     cut = not rules.windows and len(content) > room
     rows = []
@@ -171,7 +204,7 @@ def _rows(
         content = content[:room]
     for begin, end, own_from, own_to in windows(len(content), room):
         real = len(before) + end - begin + len(after)
-        ids = np.full(max(real, rules.expand_to), rules.filler, np.int64)
+        ids = np.full(max(real, rules.expand_to), frame.filler, np.int64)
         ids[:real] = np.concatenate([before, content[begin:end], after])
         # A document has one frame: its beginning is the first window's, its end the last one's.
         own_begin = len(before) + own_from - begin if begin else 0

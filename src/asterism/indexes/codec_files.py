@@ -15,7 +15,6 @@ from .residual_codec import UNIT_BYTES, ResidualCodec, gaussian_codec, padded_wi
 from .storage import REMEDY, fsync_folder, load_verified, write_arrays
 from .token_stream import Sample
 
-CODEC = "codec"
 WIDEST_VECTOR = 4096
 LEVELS = 64
 
@@ -51,11 +50,11 @@ def train_codec(sample: Sample, settings: TokenBuild, threads: int) -> ResidualC
 
 
 def write_codec(folder: Path, codec: ResidualCodec) -> dict[str, Any]:
-    """Into folder/codec; returns what the manifest keeps."""
-    (folder / CODEC).mkdir()
+    """Into a new folder; returns what the manifest keeps."""
+    folder.mkdir()
     own = {name: getattr(codec, name) for name in OWN_ARRAYS}
-    files = write_arrays(folder / CODEC, own | {name: getattr(codec.centroids, name) for name in CENTROID_ARRAYS})
-    fsync_folder(folder / CODEC)
+    files = write_arrays(folder, own | {name: getattr(codec.centroids, name) for name in CENTROID_ARRAYS})
+    fsync_folder(folder)
     return {"dimensions": codec.dimensions, "step": codec.step, "zero": codec.zero, "files": files}
 
 
@@ -64,7 +63,7 @@ def open_codec(folder: Path, facts: dict[str, Any], settings: TokenBuild) -> Res
 
     def loaded(arrays: dict[str, tuple[npt.DTypeLike, int]]) -> dict[str, npt.NDArray[Any]]:
         return {
-            name: load_verified(folder / CODEC / f"{name}.npy", facts["files"][f"{name}.npy"], dtype, dimensions)
+            name: load_verified(folder / f"{name}.npy", facts["files"][f"{name}.npy"], dtype, dimensions)
             for name, (dtype, dimensions) in arrays.items()
         }
 
@@ -87,7 +86,7 @@ def open_codec(folder: Path, facts: dict[str, Any], settings: TokenBuild) -> Res
         and own["cutoffs"].shape == (2**settings.bits - 1 if settings.bits < 16 else 0,)
     )
     if not consistent:
-        raise DamagedIndex(f"{folder / CODEC} holds arrays that do not belong together: {REMEDY}")
+        raise DamagedIndex(f"{folder} holds arrays that do not belong together: {REMEDY}")
     return ResidualCodec(
         settings.bits,
         centroids,

@@ -18,9 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import VectorsError
-from ..kernels import _native, chosen_kernels
+from ..kernels import _native, chosen_kernels, reference
 from ..representations.multi_vector import FloatArray
-from .clustering import CENTROID_ZERO, Centroids, assign
+from ..settings import Bits
+from .clustering import CENTROID_ZERO, Centroids, assign, decode_levels, grouped
 
 Floats = npt.NDArray[np.float32]
 
@@ -84,6 +85,16 @@ class ResidualCodec:
         """Of one packed code."""
         return int(self.centroids.rows.shape[1]) * self.bits // 8
 
+    @property
+    def is_flat(self) -> bool:
+        """Floats under one centroid: nothing was trained."""
+        return self.bits >= 16 and len(self.centroids) == 1
+
+    @property
+    def code_format(self) -> reference.CodeFormat:
+        """As the reference kernels take it."""
+        return reference.CodeFormat(self.bits, self.level_bytes, self.step, self.zero, self.scales_whole_vector)
+
     def native(self) -> _native.Codec:
         """As the native code takes it."""
         return _native.Codec(
@@ -119,6 +130,32 @@ class ResidualCodec:
             length = float(np.linalg.norm(rotated[unfit[0]]))
             raise VectorsError(f"a vector has length {length:.3g}, out of proportion to those that trained the index")
         return codes, scales
+
+    def decode(
+        self, codes: npt.NDArray[np.uint8], scales: npt.NDArray[np.float16], centroids: npt.NDArray[np.uint32]
+    ) -> Floats:
+        """Codes (n, row_bytes), scales (n,), centroids (n,) -> (n, d) the vectors as they are compared, turned back."""
+        levels = self.level_bytes[reference.unpack(codes, self.bits)[:, : self.dimensions]].astype(np.float32)
+        scale = scales.astype(np.float32)[:, None]
+        means = decode_levels(self.centroids.rows[centroids], self.centroids.scales[centroids], self.dimensions)
+        residuals = scale * np.float32(self.step) * (levels - np.float32(self.zero))
+        return reference.unrotate(residuals + (scale * means if self.scales_whole_vector else means), self.signs)
+
+    def left_over(self, rows: FloatArray, threads: int) -> float:
+        """Rows (n, d) -> the share of their energy that their centroids do not explain: what drift is measured by."""
+        turned = self.rotated(rows, threads)
+        nearest = assign(self.centroids, turned, threads)
+        means = decode_levels(self.centroids.rows[nearest], self.centroids.scales[nearest], self.dimensions)
+        energy = float(np.square(turned, dtype=np.float64).sum())
+        return float(np.square(turned - means, dtype=np.float64).sum()) / energy if energy else 0.0
+
+
+def flat_codec(dimensions: int, bits: Bits) -> ResidualCodec:
+    """For floats (bits 16 or 32) without clusters: one centroid, at the origin."""
+    origin = np.zeros((1, dimensions), np.float32)
+    centroids = grouped(origin, np.array([0, 1], np.uint32), padded_width(dimensions, bits))
+    none = np.zeros((0, dimensions), np.float32)
+    return ResidualCodec(bits, centroids, none, np.zeros(16, np.uint8), none[:, 0].copy(), 1.0, CENTROID_ZERO, False)
 
 
 def rotated(rows: FloatArray, signs: Floats, threads: int) -> Floats:

@@ -150,28 +150,38 @@ def verify_file(path: Path, expected: dict[str, int]) -> None:
         raise DamagedIndex(f"{path} was changed since it was written: {REMEDY}")
 
 
-def write_manifest(folder: Path, content: dict[str, Any]) -> None:
-    """Publish: the one moment at which what was written becomes visible."""
+def write_manifest(folder: Path, content: dict[str, Any], name: str = MANIFEST) -> int:
+    """Publish: the one moment at which what was written becomes visible. Returns the file's checksum."""
     body = json.dumps(content, indent=1, sort_keys=True)
-    text = json.dumps({"crc32": zlib.crc32(body.encode()), "content": body})
-    temporary = folder / f"{MANIFEST}.new"
-    with open(temporary, "w", encoding="utf-8") as file:
+    text = json.dumps({"crc32": zlib.crc32(body.encode()), "content": body}).encode()
+    temporary = folder / f"{name}.new"
+    with open(temporary, "wb") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
-    os.replace(temporary, folder / MANIFEST)
+    os.replace(temporary, folder / name)
     fsync_folder(folder)
+    return zlib.crc32(text)
 
 
-def read_manifest(folder: Path, kind: str, newest: int) -> dict[str, Any]:
-    """The content of a folder's manifest, told apart from newer, damaged and foreign ones."""
-    path = folder / MANIFEST
+def read_manifest(
+    folder: Path, kind: str, newest: int, name: str = MANIFEST, checksum: int | None = None
+) -> dict[str, Any]:
+    """The content of a folder's manifest, told apart from newer, damaged and foreign ones.
+
+    With a `checksum` the folder is known to be ours, so that anything else than the file it belongs to is damage.
+    """
+    path = folder / name
     try:
         text = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise NotAnIndex(f"{folder} holds no {MANIFEST}: expected a folder that asterism built") from error
+        if checksum is not None:
+            raise DamagedIndex(f"{path} is missing: {REMEDY}") from error
+        raise NotAnIndex(f"{folder} holds no {name}: expected a folder that asterism built") from error
     except OSError as error:
         raise IndexFolderError(f"{path} cannot be read ({error.strerror}): check its permissions") from error
+    if checksum is not None and zlib.crc32(text) != checksum:
+        raise DamagedIndex(f"{path} was changed since it was written: {REMEDY}")
     try:
         outer = json.loads(text)
         body = outer["content"]

@@ -10,23 +10,18 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
-from ..errors import DamagedIndex, IndexExists, IndexFolderError, SettingError, VectorsError
-from ..kernels import _native, chosen_kernels
-from ..representations.multi_vector import TokenVectors, checked_finite, checked_matrix
-from ..settings import MOST_THREADS, TokenBuild, TokenSearch, cores, whole_number
-from .codec_files import CODEC, open_codec, train_codec, write_codec
-from .search_defaults import plan_of
+from ..errors import DamagedIndex, IndexExists, IndexFolderError, VectorsError
+from ..representations.multi_vector import TokenVectors
+from ..settings import TokenBuild, TokenSearch, cores
+from .codec_files import open_codec, train_codec, write_codec
 from .storage import (
-    REMEDY,
     FileFacts,
     folder_in_the_making,
     read_manifest,
@@ -34,32 +29,14 @@ from .storage import (
     write_manifest,
     writing,
 )
+from .token_searcher import TokenHits, TokenSearcher
 from .token_segment import SegmentFacts, open_segment, write_segment
 from .token_stream import Sample, TokenStream
 
 KIND = "asterism token index"
 VERSION = 1
+CODEC = "codec"
 SEGMENT = "segment"
-LONGEST_QUERY = 1024
-
-
-@dataclass(frozen=True)
-class TokenHits:
-    """Best first. Unpacks as `ids, scores = index.search(...)`.
-
-    ids int64 and scores float32: (k,) of one query, fewer where there are fewer documents; (n, k) of many, padded
-    with -1 and -inf;
-    timings: seconds by stage.
-    """
-
-    ids: npt.NDArray[np.int64]
-    scores: npt.NDArray[np.float32]
-    timings: dict[str, float]
-
-    def __iter__(self) -> Iterator[npt.NDArray[Any]]:
-        """Yield ids, then scores."""
-        yield self.ids
-        yield self.scores
 
 
 class TokenIndex:
@@ -71,10 +48,9 @@ class TokenIndex:
         self.settings = TokenBuild.of(manifest["settings"])
         self._manifest = manifest
         self._segments = [SegmentFacts(**facts) for facts in manifest["segments"]]
-        self._codec = open_codec(path, manifest["codec"], self.settings)
+        self._codec = open_codec(path / CODEC, manifest["codec"], self.settings)
         parts = [open_segment(path, facts, self._codec, self.settings) for facts in self._segments]
-        with self._damage_reported():
-            self._engine = _native.TokenEngine(self._codec.native(), parts, chosen_kernels())
+        self._searcher = TokenSearcher(path, self._codec, parts)
 
     @classmethod
     def build(
@@ -147,13 +123,7 @@ class TokenIndex:
         subset: npt.ArrayLike | None = None,
     ) -> TokenHits:
         """Query (tokens, d) -> the k best documents; subset (documents,) of bool restricts the search to them."""
-        tokens = self._checked_query(query, "the query")
-        wanted = whole_number("k", k, 1)
-        native = self._native_settings(settings, wanted)
-        checked = self._checked_subset(subset)
-        with self._damage_reported():
-            ids, scores, timings = self._engine.search(tokens, wanted, native, checked)
-        return TokenHits(ids, scores, timings)
+        return self._searcher.search(query, k, settings, subset)
 
     def search_many(
         self,
@@ -167,16 +137,7 @@ class TokenIndex:
 
         `threads` share the queries, one each at a time; the settings' own number of threads is not used.
         """
-        wanted = whole_number("k", k, 1)
-        workers = whole_number("threads", threads, 1, MOST_THREADS)
-        native = self._native_settings(settings, wanted)
-        matrices = [self._checked_query(query, f"query {i}") for i, query in enumerate(queries)]
-        starts = np.cumsum([0] + [len(matrix) for matrix in matrices], dtype=np.int64)
-        flat = np.concatenate([np.empty((0, self.dimensions), np.float32), *matrices])
-        checked = self._checked_subset(subset)
-        with self._damage_reported():
-            ids, scores, timings = self._engine.search_many(flat, starts, wanted, native, checked, workers)
-        return TokenHits(ids, scores, timings)
+        return self._searcher.search_many(queries, k, settings, subset, threads)
 
     def check(self) -> None:
         """Read every file and compare its checksum; raises DamagedIndex at the first that differs."""
@@ -208,41 +169,8 @@ class TokenIndex:
         """Size of all files."""
         return sum(facts["bytes"] for _, files in self._folders() for facts in files.values())
 
-    @contextmanager
-    def _damage_reported(self) -> Iterator[None]:
-        """What the native code finds wrong in mapped files, as an error of ours."""
-        try:
-            yield
-        except _native.DamagedIndex as error:
-            raise DamagedIndex(f"{self.path}: {error}; {REMEDY}") from error
-
     def _folders(self) -> list[tuple[str, FileFacts]]:
         return [(CODEC, self._manifest["codec"]["files"]), *((facts.name, facts.files) for facts in self._segments)]
-
-    def _native_settings(self, settings: TokenSearch | None, k: int) -> _native.SearchSettings:
-        if settings is not None and not isinstance(settings, TokenSearch):
-            raise SettingError(f"settings is a {type(settings).__name__}, expected TokenSearch(...)")
-        return _native.SearchSettings(**plan_of(settings or TokenSearch(), k, len(self), self.tokens, self.centroids))
-
-    def _checked_query(self, query: npt.ArrayLike, name: str) -> npt.NDArray[np.float32]:
-        matrix = checked_matrix(query, name)
-        if len(matrix) == 0:
-            raise VectorsError(f"{name} has no vectors, expected at least one")
-        if len(matrix) > LONGEST_QUERY:
-            raise VectorsError(f"{name} has {len(matrix)} vectors, expected at most {LONGEST_QUERY}: shorten it")
-        if matrix.shape[1] != self.dimensions:
-            raise VectorsError(f"{name} has {matrix.shape[1]} dimensions, the index has {self.dimensions}")
-        tokens = np.ascontiguousarray(matrix, np.float32)
-        checked_finite(tokens, name)
-        return tokens
-
-    def _checked_subset(self, subset: npt.ArrayLike | None) -> npt.NDArray[np.uint8] | None:
-        if subset is None:
-            return None
-        mask = np.asarray(subset)
-        if mask.dtype != np.bool_ or mask.shape != (len(self),):
-            raise SettingError(f"subset has type {mask.dtype} and shape {mask.shape}, expected bool ({len(self)},)")
-        return np.ascontiguousarray(mask).view(np.uint8)
 
 
 def _write_index(folder: Path, vectors: TokenVectors | Iterable[TokenVectors], settings: TokenBuild) -> None:
@@ -251,7 +179,7 @@ def _write_index(folder: Path, vectors: TokenVectors | Iterable[TokenVectors], s
     try:
         sample = Sample(stream, settings.seed)
         codec = train_codec(sample, settings, threads)
-        codec_facts = write_codec(folder, codec)
+        codec_facts = write_codec(folder / CODEC, codec)
         name = f"{SEGMENT}-000001"
         facts = write_segment(folder, name, stream, sample.documents, sample.tokens, codec, settings, threads)
     finally:

@@ -152,32 +152,76 @@ def place_dtype(longest: int) -> np.dtype[np.unsignedinteger]:
     return np.min_scalar_type(longest - 1)
 
 
-def open_segment(folder: Path, facts: SegmentFacts, codec: ResidualCodec, settings: TokenBuild) -> _native.Segment:
-    """Map the arrays and check that their shapes belong together."""
+@dataclass(frozen=True)
+class OpenSegment:
+    """The arrays of a segment, memory-mapped, with shapes that belong together."""
+
+    facts: SegmentFacts
+    fixed: int
+    codes: npt.NDArray[Any]
+    centroids: npt.NDArray[np.uint32]
+    scales: npt.NDArray[np.float16] | None
+    offsets: npt.NDArray[np.int64] | None
+    list_starts: npt.NDArray[np.int64]
+    list_documents: npt.NDArray[np.uint32]
+    list_places: npt.NDArray[np.unsignedinteger]
+    fine: npt.NDArray[np.float16] | None
+
+    def native(self) -> _native.Segment:
+        """As the native code takes it."""
+        return _native.Segment(
+            documents=self.facts.documents,
+            fixed=self.fixed,
+            offsets=self.offsets,
+            centroids=self.centroids,
+            codes=self.codes.view(np.uint8),
+            scales=None if self.scales is None else self.scales.view(np.uint16),
+            list_starts=self.list_starts,
+            list_documents=self.list_documents,
+            list_places=self.list_places,
+            fine=None if self.fine is None else self.fine.view(np.uint16),
+        )
+
+    def tokens_of(self, document: int) -> slice:
+        """The rows of a document."""
+        if self.offsets is None:
+            return slice(document * self.fixed, (document + 1) * self.fixed)
+        begin, end = int(self.offsets[document]), int(self.offsets[document + 1])
+        if not 0 <= begin <= end <= self.facts.tokens:
+            raise DamagedIndex(f"{self.facts.name}: a document's offsets lie outside its segment; {REMEDY}")
+        return slice(begin, end)
+
+    def all_offsets(self) -> npt.NDArray[np.int64]:
+        """(documents + 1,)."""
+        if self.offsets is None:
+            return np.arange(self.facts.documents + 1, dtype=np.int64) * self.fixed
+        offsets = np.array(self.offsets)
+        if offsets[0] != 0 or offsets[-1] != self.facts.tokens or (np.diff(offsets) < 0).any():
+            raise DamagedIndex(f"{self.facts.name}: the documents' offsets are not in order; {REMEDY}")
+        return offsets
+
+
+def open_segment(folder: Path, facts: SegmentFacts, codec: ResidualCodec, settings: TokenBuild) -> OpenSegment:
+    """Map the arrays of folder/name and check that their shapes belong together."""
     target = folder / facts.name
 
     def mapped(name: str, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> npt.NDArray[Any]:
         return map_array(target / f"{name}.npy", facts.files, dtype, shape)
 
-    coded = codec.bits < 16
-    centroids = len(codec.centroids)
-    columns = codec.row_bytes if coded else codec.dimensions
-    codes = mapped("codes", stored_dtype(codec.bits), (facts.tokens, columns))
-    scales = mapped("scales", np.float16, (facts.tokens,)).view(np.uint16) if coded else None
-    fine = None
-    if settings.refinement == "float16":
-        fine = mapped("fine", np.float16, (facts.tokens, codec.dimensions)).view(np.uint16)
     if settings.fixed and facts.documents * settings.fixed != facts.tokens:
         raise DamagedIndex(f"{target} has {facts.tokens} vectors for {facts.documents} documents: {REMEDY}")
-    return _native.Segment(
-        documents=facts.documents,
+    coded, tokens = codec.bits < 16, (facts.tokens,)
+    columns = codec.row_bytes if coded else codec.dimensions
+    refined = settings.refinement == "float16"
+    return OpenSegment(
+        facts=facts,
         fixed=settings.fixed,
+        codes=mapped("codes", stored_dtype(codec.bits), (facts.tokens, columns)),
+        centroids=mapped("centroids", np.uint32, tokens),
+        scales=mapped("scales", np.float16, tokens) if coded else None,
         offsets=None if settings.fixed else mapped("offsets", np.int64, (facts.documents + 1,)),
-        centroids=mapped("centroids", np.uint32, (facts.tokens,)),
-        codes=codes.view(np.uint8),
-        scales=scales,
-        list_starts=mapped("list_starts", np.int64, (centroids + 1,)),
-        list_documents=mapped("list_documents", np.uint32, (facts.tokens,)),
-        list_places=mapped("list_places", facts.place_type, (facts.tokens,)),
-        fine=fine,
+        list_starts=mapped("list_starts", np.int64, (len(codec.centroids) + 1,)),
+        list_documents=mapped("list_documents", np.uint32, tokens),
+        list_places=mapped("list_places", facts.place_type, tokens),
+        fine=mapped("fine", np.float16, (facts.tokens, codec.dimensions)) if refined else None,
     )

@@ -74,6 +74,9 @@ class TokenEngine:
     def search(
         self, query: npt.NDArray[np.float32], k: int, settings: SearchSettings, subset: npt.NDArray[np.uint8] | None
     ) -> Found: ...
+    def retrieval(
+        self, query: npt.NDArray[np.float32], k: int, settings: SearchSettings, subset: npt.NDArray[np.uint8] | None
+    ) -> tuple[npt.NDArray[np.float32], list[npt.NDArray[np.uint32]]]: ...
     def search_many(
         self,
         tokens: npt.NDArray[np.float32],

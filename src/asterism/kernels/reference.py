@@ -29,6 +29,18 @@ def rotate(rows: Floats, signs: Floats) -> Floats:
     return x
 
 
+def unrotate(rows: Floats, signs: Floats) -> Floats:
+    """(n, d) -> (n, d): undoes `rotate`, up to rounding."""
+    x = rows.astype(np.float32)
+    d = rows.shape[1]
+    block = 1 << (d.bit_length() - 1)
+    for turn in reversed(range(len(signs))):
+        part = slice(0, block) if turn % 2 == 0 else slice(d - block, d)
+        x[:, part] = _hadamard(x[:, part])
+        x = x * signs[turn]
+    return x
+
+
 def _hadamard(x: Floats) -> Floats:
     n = x.shape[1]
     half = 1

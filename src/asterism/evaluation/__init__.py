@@ -1,0 +1,1 @@
+"""How good a ranking is: judged queries, measures, significance."""

@@ -1,0 +1,122 @@
+"""Judged queries in BEIR's layout: queries.jsonl[.gz] and qrels/<split>.tsv[.gz]."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import InputError
+
+HEADER = "query-id\tcorpus-id\tscore"
+WHOLE = re.compile(r"[+-]?[0-9]{1,9}")
+
+
+@dataclass(frozen=True)
+class EvaluationSet:
+    """Query id -> text, and query id -> document id -> judgement (0: not relevant); the same queries in both."""
+
+    queries: dict[str, str]
+    qrels: dict[str, dict[str, int]]
+
+    def __len__(self) -> int:
+        """Queries."""
+        return len(self.queries)
+
+
+def read_evaluation_set(folder: str | os.PathLike[str], split: str) -> EvaluationSet:
+    """The queries of a split that have a judgement, in the order of the queries file."""
+    root = Path(folder)
+    if not root.is_dir():
+        raise InputError(f"{root} is no folder, expected one in BEIR's layout: queries.jsonl and qrels/<split>.tsv")
+    queries_file = _plain_or_gzip(root / "queries.jsonl")
+    if queries_file is None:
+        raise InputError(f"{root} has neither queries.jsonl nor queries.jsonl.gz, expected one of them")
+    qrels_file = _plain_or_gzip(root / "qrels" / f"{split}.tsv")
+    if qrels_file is None:
+        raise InputError(f"{root} has no split {split!r} (qrels/{split}.tsv): {_splits(root)}")
+    judged = _read_qrels(qrels_file)
+    queries = _read_queries(queries_file)
+    for query in judged:
+        if query not in queries:
+            raise InputError(f"{qrels_file} judges query {query!r}, which {queries_file} does not have")
+    if not judged:
+        raise InputError(f"{qrels_file} has no judgement, expected at least one: choose another split")
+    kept = {query: text for query, text in queries.items() if query in judged}
+    return EvaluationSet(kept, {query: judged[query] for query in kept})
+
+
+def _plain_or_gzip(path: Path) -> Path | None:
+    """The file itself, or its compressed twin."""
+    return next((file for file in (path, path.with_name(f"{path.name}.gz")) if file.is_file()), None)
+
+
+def _splits(root: Path) -> str:
+    """What could have been asked for."""
+    names = {re.sub(r"\.tsv(\.gz)?$", "", file.name) for file in root.glob("qrels/*.tsv*")}
+    return f"choose one of {', '.join(sorted(names))}" if names else f"there is none in {root / 'qrels'}"
+
+
+def _lines(path: Path) -> Iterator[tuple[str, str]]:
+    """(place, line) for every line that is not blank; the place is for messages."""
+    try:
+        with gzip.open(path, "rb") if path.suffix == ".gz" else open(path, "rb") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    place = f"{path}, line {number}"
+                    yield place, _text(line, place)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{path} cannot be read ({error}): check its permissions, or fetch it again") from error
+
+
+def _text(line: bytes, place: str) -> str:
+    """UTF-8 without byte-order mark and line end."""
+    try:
+        return line.decode("utf-8-sig").rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{place} is not UTF-8 ({error.reason}): convert the file") from error
+
+
+def _read_queries(path: Path) -> dict[str, str]:
+    """Id -> text."""
+    queries: dict[str, str] = {}
+    for place, line in _lines(path):
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{place} is no JSON ({error}): expected one object a line") from error
+        if not isinstance(record, dict):
+            raise InputError(f"{place} is a {type(record).__name__}, expected a JSON object with _id and text")
+        for name in ("_id", "text"):
+            if not isinstance(record.get(name), str):
+                given = f"{name} = {record[name]!r}" if name in record else f"no {name}"
+                raise InputError(f"{place} has {given}, expected a string")
+        if record["_id"] in queries:
+            raise InputError(f"{place}: query {record['_id']!r} comes twice, expected every _id once")
+        queries[record["_id"]] = record["text"]
+    return queries
+
+
+def _read_qrels(path: Path) -> dict[str, dict[str, int]]:
+    """Query id -> document id -> judgement."""
+    judged: dict[str, dict[str, int]] = {}
+    lines = _lines(path)
+    place, header = next(lines, (f"{path}, line 1", ""))
+    if header != HEADER:
+        raise InputError(f"{place} is {header!r}, expected the header {HEADER!r}")
+    for place, line in lines:
+        columns = line.split("\t")
+        if len(columns) != 3:
+            raise InputError(f"{place} has {len(columns)} columns, expected 3: {HEADER!r}")
+        query, document, score = columns
+        if not WHOLE.fullmatch(score):
+            raise InputError(f"{place}: score is {score!r}, expected a whole number of at most nine digits")
+        if document in judged.setdefault(query, {}):
+            raise InputError(f"{place}: document {document!r} of query {query!r} is judged twice, expected once")
+        judged[query][document] = int(score)
+    return judged

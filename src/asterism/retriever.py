@@ -1,0 +1,369 @@
+"""The façade: texts in, answers out. The one place where encoders and indexes meet."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, get_args
+
+from .corpus import Document
+from .encoders.loading import load_encoder
+from .encoders.registry import DEFAULT
+from .errors import DocumentError, InputError, ModelDiffers, SettingError, TextError
+from .indexes.collection import Collection, Found, MatchedDocument
+from .indexes.collection_writer import CollectionWriter, drift
+from .results import Explanation, Hit, Match, Ranking
+from .search.explanation import Answer, maxsim_answers, total_score, xtr_answers
+from .settings import EncoderSettings, Method, TokenBuild, TokenSearch, cores, whole_number
+
+if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
+    from .encoders.encoder import Encoder
+    from .encoders.spans import TokenSpan
+
+Progress = Callable[[int], None]
+
+BATCH_DOCUMENTS = 1024
+BATCH_CHARACTERS = 1 << 22
+LONGEST_QUERY = 100_000  # characters
+FAST = EncoderSettings(precision="int8")
+
+
+class Retriever:
+    """Documents in a folder, searched by late interaction. Made by `create` and `open`."""
+
+    def __init__(self, collection: Collection) -> None:
+        """Use `create` or `open`."""
+        self._collection = collection
+        self._encoder: Encoder | None = None
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        model: str | os.PathLike[str] = DEFAULT,
+        *,
+        build: TokenBuild | None = None,
+        encoder: EncoderSettings = FAST,
+    ) -> Retriever:
+        """A new index at `path`, which must not exist; a model by name or folder, as in `load_encoder`."""
+        if os.path.lexists(path):  # before a model is fetched
+            raise InputError(f"{path} exists already: choose another path, open it, or remove it first")
+        loaded = _loaded(model, encoder)
+        facts = _identity(model, loaded, encoder)
+        settings = build or TokenBuild()
+        if facts["vectors_per_document"]:
+            settings = replace(settings, fixed=facts["vectors_per_document"])
+        self = cls(Collection.create(path, settings, facts))
+        self._encoder = loaded
+        return self
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], model: str | os.PathLike[str] | None = None) -> Retriever:
+        """Open an index. Its model is loaded when it is first needed; `model` says where it is now, if it was moved."""
+        self = cls(Collection.open(path))
+        if model is not None:
+            try:
+                self._encoder = self._same_model(model)
+            except BaseException:
+                self.close()
+                raise
+        return self
+
+    def close(self) -> None:
+        """Release files; an index that nobody refers to any more is closed by itself."""
+        self._collection.close()
+
+    def __enter__(self) -> Retriever:
+        """For use in a with statement."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close."""
+        self.close()
+
+    def __len__(self) -> int:
+        """Documents."""
+        return self._collection.snapshot().state.documents
+
+    def __contains__(self, id: object) -> bool:
+        """Whether there is a document with this id."""
+        return isinstance(id, str) and bool(self._collection.known([id]))
+
+    def __iter__(self) -> Iterator[Document]:
+        """All documents, in the order in which they were added."""
+        return self._collection.documents()
+
+    @property
+    def path(self) -> Path:
+        """Where the index is."""
+        return self._collection.path
+
+    def add(self, documents: Iterable[Document], *, update: bool = False, progress: Progress | None = None) -> int:
+        """Add documents from any iterable, in batches of about a thousand; returns how many.
+
+        A batch is there as a whole or not at all: what was committed before an error stays. An id that exists is an
+        error unless `update`, which replaces the document. `progress` is called with the number of documents encoded.
+        """
+        done = 0
+        with self._collection.writing() as writer:
+            for batch in _batches(documents):
+                writer.refuse(batch, update)
+                self._add_batch(writer, batch, update, progress, done)
+                done += len(batch)
+            writer.settle()
+        return done
+
+    def _add_batch(
+        self, writer: CollectionWriter, batch: list[Document], update: bool, progress: Progress | None, done: int
+    ) -> None:
+        encoded = self.encoder.encode_document(
+            [document.full_text for document in batch],
+            views=["multi_vector"],
+            progress=None if progress is None else lambda count: progress(done + count),
+        )
+        if encoded.multi_vector is not None:
+            writer.add(batch, encoded.multi_vector, update)
+
+    def update(self, documents: Iterable[Document], *, progress: Progress | None = None) -> int:
+        """Add documents, replacing those whose ids exist."""
+        return self.add(documents, update=True, progress=progress)
+
+    def missing(self, documents: Iterable[Document]) -> Iterator[Document]:
+        """Those whose ids are not in the index: `retriever.add(retriever.missing(documents))` goes on after a stop."""
+        for batch in _batches(documents):
+            known = self._collection.known([document.id for document in batch])
+            yield from (document for document in batch if document.id not in known)
+
+    def delete(self, ids: Iterable[str], *, missing_ok: bool = False) -> int:
+        """Remove documents; returns how many. An id that does not exist is an error, and nothing is removed."""
+        if isinstance(ids, str):
+            raise InputError(f"ids is the string {ids!r}, expected a list such as [{ids!r}]")
+        wanted = list(ids)
+        for id in wanted:
+            if not isinstance(id, str):
+                raise InputError(f"an id is {id!r}, expected a string")
+        with self._collection.writing() as writer:
+            return writer.delete(wanted, missing_ok)
+
+    def get(self, id: str) -> Document:
+        """The document with this id; UnknownDocument if there is none."""
+        if not isinstance(id, str):
+            raise InputError(f"the id is {id!r}, expected a string")
+        return self._collection.get([id])[0]
+
+    def search(
+        self,
+        query: str,
+        k: int = 10,
+        *,
+        method: Method | None = None,
+        filter: Mapping[str, Any] | None = None,
+        settings: TokenSearch | None = None,
+    ) -> Ranking:
+        """The k best documents, fewer where fewer match; exact within the filter. See TokenSearch for the settings."""
+        return self.search_many([query], k, method=method, filter=filter, settings=settings, threads=1)[0]
+
+    def search_many(
+        self,
+        queries: Sequence[str],
+        k: int = 10,
+        *,
+        method: Method | None = None,
+        filter: Mapping[str, Any] | None = None,
+        settings: TokenSearch | None = None,
+        threads: int = 0,
+    ) -> list[Ranking]:
+        """One ranking a query; `threads` (0: all cores) share the queries. Timings are means over the queries."""
+        if isinstance(queries, str):
+            raise TextError("one string was given, expected several queries: use search, or put it into a list")
+        chosen = _search_settings(method, settings)
+        wanted = whole_number("k", k, 1)
+        for query in queries:
+            _check_query(query)
+        if not queries:
+            return []
+        begin = time.perf_counter()
+        encoded = self.encoder.encode_query(queries, views=["multi_vector"]).multi_vector
+        vectors = [] if encoded is None else [encoded[i] for i in range(len(queries))]
+        encoding = (time.perf_counter() - begin) / len(queries)
+        found = self._collection.search_many(vectors, wanted, chosen, filter, cores(threads))
+        return [_ranking(query, chosen.method, one, encoding) for query, one in zip(queries, found, strict=True)]
+
+    def explain(
+        self, query: str, id: str, *, method: Method | None = None, settings: TokenSearch | None = None
+    ) -> Explanation:
+        """For each token of the query the token of the document that answered it, with its place in the text."""
+        chosen = _search_settings(method, settings)
+        _check_query(query)
+        encoded = self.encoder.encode_query([query], views=["multi_vector"]).multi_vector
+        if encoded is None:
+            raise ModelDiffers("the model has no token vectors")
+        matched = self._collection.matched(encoded[0], id, chosen)
+        if not len(matched.similarities):
+            return Explanation(query, chosen.method, matched.document, float("-inf"), ())
+        answers = _answers(matched, chosen)
+        matches = self._matches(query, matched, answers)
+        return Explanation(query, chosen.method, matched.document, total_score(answers, chosen), matches)
+
+    def _matches(self, query: str, matched: MatchedDocument, answers: list[Answer]) -> tuple[Match, ...]:
+        document = matched.document
+        asked = self.encoder.query_spans(query)
+        spans = self.encoder.document_spans(document.full_text)
+        if asked is None or len(asked) != len(answers):
+            asked = [_nowhere() for _ in answers]
+        if spans is None or len(spans) != len(matched.similarities):  # pooled vectors stand for no single token
+            spans = [_nowhere() for _ in matched.similarities]
+        matches = []
+        for span, answer in zip(asked, answers, strict=True):
+            found = _nowhere() if answer.token < 0 else spans[answer.token]
+            field, begin, end = _place(document, found.begin, found.end)
+            place = (found.token, field, begin, end, answer.similarity, answer.imputed)
+            matches.append(Match(span.token, span.begin, span.end, *place))
+        return tuple(matches)
+
+    def compact(self) -> None:
+        """Merge all segments into one, drop what was deleted, and train the codec again if the corpus outgrew it."""
+        with self._collection.writing() as writer:
+            writer.compact()
+
+    def check(self) -> None:
+        """Read every file and compare its checksum; raises DamagedIndex at the first that is wrong."""
+        self._collection.check()
+
+    def info(self) -> dict[str, Any]:
+        """Size, shape, model and health of the index."""
+        snapshot = self._collection.snapshot()
+        model = self._collection.facts("model")
+        settings = self._collection.facts("settings")
+        codec = snapshot.codec
+        flat = codec is None or codec.codec.is_flat
+        return {
+            "path": str(self.path),
+            "documents": snapshot.state.documents,
+            "deleted": int((~snapshot.alive).sum()),
+            "vectors": sum(stored.segment.facts.tokens for stored in snapshot.segments),
+            "dimensions": codec.codec.dimensions if codec else model["dimensions"],
+            "segments": len(snapshot.segments),
+            "bytes": self._collection.bytes(),
+            "storage": "floats, searched exactly" if flat else f"{settings['bits']} bits a dimension",
+            "bits": settings["bits"],
+            "centroids": 0 if codec is None or flat else len(codec.codec.centroids),
+            "drift": round(drift(snapshot), 3),
+            "model": model["name"],
+            "precision": model["settings"]["precision"],
+        }
+
+    @property
+    def encoder(self) -> Encoder:
+        """The index's model, loaded at the first use."""
+        if self._encoder is None:
+            self._encoder = self._same_model(self._collection.facts("model")["name"])
+        return self._encoder
+
+    def _same_model(self, model: str | os.PathLike[str]) -> Encoder:
+        """Load a model and refuse one whose files are others than those the index was built with."""
+        facts = self._collection.facts("model")
+        settings = EncoderSettings.of(facts["settings"])
+        loaded = _loaded(model, settings)
+        if _identity(model, loaded, settings)["files"] != facts["files"]:
+            raise ModelDiffers(
+                f"{model} is not the model that {self.path} was built with ({facts['name']}): use that one, "
+                "or build a new index"
+            )
+        return loaded
+
+
+def _loaded(model: str | os.PathLike[str], settings: EncoderSettings) -> Encoder:
+    encoder = load_encoder(model, **asdict(settings))
+    if "multi_vector" not in encoder.views:
+        raise InputError(
+            f"{model} has no token vectors (it has {', '.join(encoder.views)}): use a late-interaction model"
+        )
+    return encoder
+
+
+def _identity(model: str | os.PathLike[str], encoder: Encoder, settings: EncoderSettings) -> dict[str, Any]:
+    """What an index keeps of its model: how to find it, how it runs, and the hashes of its files."""
+    described = encoder.describe()
+    folder = Path(model).expanduser()
+    kept = {name: value for name, value in asdict(settings).items() if name not in ("threads", "batch_tokens")}
+    return {
+        "name": str(folder.resolve()) if folder.is_dir() else str(model),
+        "settings": kept,
+        "family": described["family"],
+        "dimensions": described["views"]["multi_vector"],
+        "vectors_per_document": described["vectors_per_document"],
+        "files": sorted(described["files"].values()),
+    }
+
+
+def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """About a thousand documents, fewer where they are long."""
+    if isinstance(documents, Document | str | bytes) or not isinstance(documents, Iterable):
+        raise DocumentError(f"a {type(documents).__name__} was given, expected several documents: put it into a list")
+    rest = iter(documents)
+    while True:
+        batch: list[Document] = []
+        characters = 0
+        for document in islice(rest, BATCH_DOCUMENTS):
+            if not isinstance(document, Document):
+                raise DocumentError(f"a {type(document).__name__} was given, expected asterism.Document(id=, text=)")
+            batch.append(document)
+            characters += len(document.text)
+            if characters >= BATCH_CHARACTERS:
+                break
+        if not batch:
+            return
+        yield batch
+
+
+def _search_settings(method: Method | None, settings: TokenSearch | None) -> TokenSearch:
+    chosen = settings or TokenSearch()
+    if method is None:
+        return chosen
+    if method not in get_args(Method):
+        raise SettingError(f"method is {method!r}, expected one of {', '.join(get_args(Method))}")
+    return replace(chosen, method=method)
+
+
+def _check_query(query: str) -> None:
+    if not isinstance(query, str):
+        raise TextError(f"the query is a {type(query).__name__}, expected a string")
+    if not query.strip():
+        raise TextError("the query is empty, expected some words")
+    if len(query) > LONGEST_QUERY:
+        raise TextError(f"the query has {len(query):,} characters, expected at most {LONGEST_QUERY:,}: shorten it")
+
+
+def _ranking(query: str, method: str, found: Found, encoding: float) -> Ranking:
+    hits = tuple(Hit(rank, doc.id, score, doc) for rank, (doc, score) in enumerate(found.documents, 1))
+    return Ranking(query, method, hits, {"encode": encoding, **found.timings})
+
+
+def _answers(matched: MatchedDocument, settings: TokenSearch) -> list[Answer]:
+    if settings.method != "xtr":
+        return maxsim_answers(matched.similarities)
+    return xtr_answers(matched.similarities, matched.centroids, matched.imputed, matched.probed, settings.imputation)
+
+
+def _place(document: Document, begin: int, end: int) -> tuple[str, int, int]:
+    """Offsets into what the model read -> the field, and offsets into that."""
+    if begin < 0:
+        return "", -1, -1
+    before = len(document.full_text) - len(document.text)
+    if end <= len(document.title) and before:
+        return "title", begin, end
+    return "text", max(0, begin - before), max(0, end - before)
+
+
+def _nowhere() -> TokenSpan:
+    from .encoders.spans import TokenSpan
+
+    return TokenSpan("", -1, -1)

@@ -1,0 +1,59 @@
+"""Why a document has its score: for each query token the document token that answered it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..settings import Imputation, TokenSearch
+
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one query token adds to a score: a document's token (its place), or what was imputed (place -1)."""
+
+    token: int
+    similarity: float
+    imputed: bool
+
+
+def maxsim_answers(similarities: Floats) -> list[Answer]:
+    """Similarities (tokens, q) -> (q,): the most similar token of the document for each query token."""
+    best = similarities.argmax(axis=0)
+    return [Answer(int(token), float(similarities[token, j]), False) for j, token in enumerate(best)]
+
+
+def xtr_answers(
+    similarities: Floats,
+    centroids: npt.NDArray[np.uint32],
+    imputed: Floats,
+    probed: list[npt.NDArray[np.uint32]],
+    imputation: Imputation,
+) -> list[Answer]:
+    """Similarities (tokens, q), centroids (tokens,), imputed (q,) -> (q,): the retrieved token, or what stands in.
+
+    A token is retrieved if its centroid was probed and, for imputation "kth", its similarity is among the k' best.
+    """
+    answers = []
+    for j, lists in enumerate(probed):
+        column = np.where(np.isin(centroids, lists), similarities[:, j], -np.inf)
+        token = int(column.argmax())
+        similarity = float(column[token])
+        missed = similarity < imputed[j] if imputation == "kth" else not np.isfinite(similarity)
+        answers.append(Answer(-1, float(imputed[j]), True) if missed else Answer(token, similarity, False))
+    return answers
+
+
+def total_score(answers: list[Answer], settings: TokenSearch) -> float:
+    """The sum, in the order and precision in which the engine adds; for imputation "none" the mean of those found."""
+    total = np.float32(0)
+    for answer in answers:
+        total += np.float32(answer.similarity)
+    found = sum(not answer.imputed for answer in answers)
+    if settings.method == "xtr" and settings.imputation == "none" and found:
+        total = total / np.float32(found) * np.float32(len(answers))
+    return float(total)

@@ -1,0 +1,120 @@
+"""BEIR folders: what is kept, and what each broken file says."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from asterism.errors import InputError
+from asterism.evaluation.datasets import read_evaluation_set
+
+SCIFACT = Path(__file__).parents[4] / "shared" / "data" / "scifact"
+HEADER = "query-id\tcorpus-id\tscore\n"
+QUERIES = '{"_id": "2", "text": "zwei"}\n\n{"_id": "1", "text": "one", "metadata": {}}\n{"_id": "3", "text": "trois"}\n'
+QRELS = HEADER + "1\ta\t2\n2\tb\t0\n1\tc d\t-1\n"
+
+
+def folder(at: Path, queries: str | bytes = QUERIES, qrels: str | bytes = QRELS) -> Path:
+    (at / "qrels").mkdir()
+    (at / "queries.jsonl").write_bytes(queries.encode() if isinstance(queries, str) else queries)
+    (at / "qrels" / "test.tsv").write_bytes(qrels.encode() if isinstance(qrels, str) else qrels)
+    return at
+
+
+def test_judged_queries_in_the_order_of_their_file(tmp_path: Path) -> None:
+    read = read_evaluation_set(folder(tmp_path), "test")
+    assert list(read.queries.items()) == [("2", "zwei"), ("1", "one")]
+    assert list(read.qrels.items()) == [("2", {"b": 0}), ("1", {"a": 2, "c d": -1})]
+    assert len(read) == 2
+
+
+def test_compressed_is_the_same(tmp_path: Path) -> None:
+    plain = read_evaluation_set(folder(tmp_path), "test")
+    for file in (tmp_path / "queries.jsonl", tmp_path / "qrels" / "test.tsv"):
+        with gzip.open(f"{file}.gz", "wb") as packed:
+            packed.write(file.read_bytes())
+        file.unlink()
+    assert read_evaluation_set(str(tmp_path), "test") == plain
+
+
+def test_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:
+    windows = [b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode() for text in (QUERIES, QRELS)]
+    read = read_evaluation_set(folder(tmp_path, *windows), "test")
+    assert read.qrels == {"2": {"b": 0}, "1": {"a": 2, "c d": -1}}
+
+
+def test_line_separators_inside_a_text(tmp_path: Path) -> None:
+    read = read_evaluation_set(folder(tmp_path, QUERIES.replace("one", "o\u2028n\u0085e")), "test")
+    assert read.queries["1"] == "o\u2028n\u0085e"
+
+
+@pytest.mark.parametrize(
+    ("queries", "message"),
+    [
+        ('{"_id": "1", "text": "one"}\n{"_id": ', r"queries\.jsonl, line 2 is no JSON"),
+        ("[" * 100_000, r"line 1 is no JSON"),
+        ("[1]", r"line 1 is a list, expected a JSON object with _id and text"),
+        ('{"text": "one"}', r"line 1 has no _id, expected a string"),
+        ('{"_id": "1"}', r"line 1 has no text, expected a string"),
+        ('{"_id": 1, "text": "one"}', r"line 1 has _id = 1, expected a string"),
+        (QUERIES + '{"_id": "3", "text": "again"}', r"line 5: query '3' comes twice"),
+        (b'{"_id": "1", "text": "\xff"}', r"line 1 is not UTF-8"),
+        ('{"_id": "1", "text": "one"}', r"test\.tsv judges query '2', which .*queries\.jsonl does not have"),
+    ],
+)
+def test_bad_queries(tmp_path: Path, queries: str | bytes, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_evaluation_set(folder(tmp_path, queries=queries), "test")
+
+
+@pytest.mark.parametrize(
+    ("qrels", "message"),
+    [
+        ("", r"test\.tsv, line 1 is '', expected the header 'query-id\\tcorpus-id\\tscore'"),
+        ("1\ta\t2\n", r"line 1 is '1\\ta\\t2', expected the header"),
+        (QRELS + "1\tx\n", r"line 5 has 2 columns, expected 3"),
+        (QRELS + "1 0 x 1\n", r"line 5 has 1 columns, expected 3"),
+        (QRELS + "\n1\tx\t1.0\n", r"line 6: score is '1\.0', expected a whole number"),
+        (QRELS + "1\tx\t1_0\n", r"line 5: score is '1_0'"),
+        (QRELS + "1\ta\t2\n", r"line 5: document 'a' of query '1' is judged twice"),
+        (HEADER, r"test\.tsv has no judgement"),
+    ],
+)
+def test_bad_qrels(tmp_path: Path, qrels: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_evaluation_set(folder(tmp_path, qrels=qrels), "test")
+
+
+def test_missing_files(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"absent is no folder"):
+        read_evaluation_set(tmp_path / "absent", "test")
+    with pytest.raises(InputError, match=r"has neither queries\.jsonl nor queries\.jsonl\.gz"):
+        read_evaluation_set(tmp_path, "test")
+    (tmp_path / "queries.jsonl").write_text(QUERIES)
+    with pytest.raises(InputError, match=r"no split 'test' \(qrels/test\.tsv\): there is none in .*qrels"):
+        read_evaluation_set(tmp_path, "test")
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels" / "train.tsv").write_text(QRELS)
+    (tmp_path / "qrels" / "dev.tsv.gz").write_text("")
+    with pytest.raises(InputError, match=r"no split 'test' .*: choose one of dev, train"):
+        read_evaluation_set(tmp_path, "test")
+
+
+def test_damaged_archives(tmp_path: Path) -> None:
+    at = folder(tmp_path)
+    packed = gzip.compress((at / "queries.jsonl").read_bytes())
+    (at / "queries.jsonl").unlink()
+    flipped = packed[:20] + bytes([packed[20] ^ 255]) + packed[21:]
+    for content in (b"no archive", packed[:-12], flipped):
+        (at / "queries.jsonl.gz").write_bytes(content)
+        with pytest.raises(InputError, match=r"queries\.jsonl\.gz"):
+            read_evaluation_set(at, "test")
+
+
+@pytest.mark.skipif(not SCIFACT.is_dir(), reason=f"{SCIFACT} is not there")
+def test_scifact() -> None:
+    read = read_evaluation_set(SCIFACT, "test")
+    assert len(read) == 300
+    assert sum(len(judgements) for judgements in read.qrels.values()) == 339

@@ -1,0 +1,121 @@
+"""Rankings behave like sequences; TREC run files come back as they went."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asterism.errors import InputError
+from asterism.results import Hit, Ranking, read_trec_run, write_trec_run
+
+DOCUMENT: Any = "any document"
+HITS = tuple(Hit(rank, f"d{rank}", 1.0 / rank, DOCUMENT) for rank in (1, 2, 3))
+RANKING = Ranking("what?", "exact", HITS, {"encode": 0.01})
+
+WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=5)
+SCORES = st.floats(allow_nan=False, allow_infinity=False)
+RUNS = st.dictionaries(WORDS, st.dictionaries(WORDS, SCORES, min_size=1, max_size=5), max_size=4)
+
+
+def test_ranking_is_a_sequence() -> None:
+    assert isinstance(RANKING, Sequence)
+    assert len(RANKING) == 3
+    assert [hit.rank for hit in RANKING] == [1, 2, 3]
+    assert RANKING[0].id == "d1"
+    assert RANKING[-1] is HITS[-1]
+    assert RANKING[:2] == HITS[:2]
+    assert RANKING.ids == ["d1", "d2", "d3"]
+    assert HITS[1] in RANKING
+
+
+def test_an_empty_ranking_is_false() -> None:
+    empty = Ranking("what?", "exact", ())
+    assert not empty
+    assert empty.ids == []
+    assert empty.timings == {}
+
+
+def test_timings_do_not_tell_rankings_apart() -> None:
+    assert Ranking("what?", "exact", HITS, {"encode": 9.0}) == RANKING
+    assert Ranking("why?", "exact", HITS) != RANKING
+
+
+def test_run_lines(tmp_path: Path) -> None:
+    file = tmp_path / "x.run"
+    write_trec_run(file, {"q2": {"b": 1, "c": 2.5, "a": 1}, "q1": {"é": np.float32(0.1)}}, "mine")
+    assert file.read_text(encoding="utf-8").splitlines() == [
+        "q2 Q0 c 1 2.5 mine",
+        "q2 Q0 a 2 1.0 mine",
+        "q2 Q0 b 3 1.0 mine",
+        "q1 Q0 é 1 0.10000000149011612 mine",
+    ]
+
+
+@given(RUNS)
+def test_run_round_trip(tmp_path_factory: pytest.TempPathFactory, run: dict[str, dict[str, float]]) -> None:
+    file = tmp_path_factory.mktemp("runs") / "x.run"
+    write_trec_run(file, run, "mine")
+    back = read_trec_run(file)
+    assert back == run
+    assert list(back) == list(run)
+    assert all(list(scores.values()) == sorted(scores.values(), reverse=True) for scores in back.values())
+
+
+@pytest.mark.parametrize(
+    ("run", "tag", "message"),
+    [
+        ({"q 1": {"a": 1.0}}, "t", r"query id 'q 1' is empty or has white space"),
+        ({"q": {"a": 1.0, "a\tb": 1.0}}, "t", r"document id 'a\\tb' is empty or has white space"),
+        ({"q": {"": 1.0}}, "t", r"document id '' is empty"),
+        ({"q": {"\ud800": 1.0}}, "t", r"document id '\\ud800' is no valid Unicode"),
+        ({"q": {"a": 1.0}}, "two words", r"tag 'two words'"),
+        ({"q": {"a": float("nan")}}, "t", r"query 'q', document 'a' has score nan"),
+        ({"q": {"a": float("-inf")}}, "t", r"has score -inf, expected a finite number"),
+    ],
+)
+def test_what_cannot_be_written(tmp_path: Path, run: dict[str, dict[str, float]], tag: str, message: str) -> None:
+    (tmp_path / "x.run").write_text("old")
+    with pytest.raises(InputError, match=message):
+        write_trec_run(tmp_path / "x.run", {"before": {"a": 1.0}, **run}, tag)
+    assert [file.name for file in tmp_path.iterdir()] == ["x.run"]
+    assert (tmp_path / "x.run").read_text() == "old"
+
+
+@pytest.mark.parametrize("path", ["absent/x.run", ".", "a-file/x.run"])
+def test_where_nothing_can_be_written(tmp_path: Path, path: str) -> None:
+    (tmp_path / "a-file").write_text("")
+    with pytest.raises(InputError, match="cannot be written"):
+        write_trec_run(tmp_path / path, {}, "t")
+    assert [file.name for file in tmp_path.iterdir()] == ["a-file"]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b"q Q0 a 1 0.5", r"x\.run, line 3 has 5 columns, expected 6"),
+        (b"q Q0 a 1 high t", r"line 3: score is 'high', expected a finite number"),
+        (b"q Q0 a 1 nan t", r"line 3: score is 'nan'"),
+        (b"q Q0 b 7 0.5 t", r"line 3: document 'b' of query 'q' comes twice"),
+        (b"q Q0 \xff 1 0.5 t", r"x\.run is not UTF-8"),
+    ],
+)
+def test_bad_lines(tmp_path: Path, line: bytes, message: str) -> None:
+    (tmp_path / "x.run").write_bytes(b"q Q0 b 1 0.5 t\n\n" + line + b"\n")
+    with pytest.raises(InputError, match=message):
+        read_trec_run(tmp_path / "x.run")
+
+
+def test_no_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"x\.run cannot be read \(No such file"):
+        read_trec_run(tmp_path / "x.run")
+
+
+def test_columns_may_be_separated_by_tabs(tmp_path: Path) -> None:
+    (tmp_path / "x.run").write_text("q\tQ0\ta\t0\t-1e3\tt\n")
+    assert read_trec_run(str(tmp_path / "x.run")) == {"q": {"a": -1000.0}}
