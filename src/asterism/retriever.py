@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from .corpus import Document
 from .encoders.loading import load_encoder
 from .encoders.registry import DEFAULT
-from .errors import DocumentError, InputError, ModelDiffers, SettingError, TextError
+from .errors import DocumentError, IndexExists, InputError, ModelDiffers, SettingError, TextError
 from .indexes.collection import Collection, Found, MatchedDocument
 from .indexes.collection_writer import CollectionWriter, drift
 from .results import Explanation, Hit, Match, Ranking
@@ -52,7 +52,7 @@ class Retriever:
     ) -> Retriever:
         """A new index at `path`, which must not exist; a model by name or folder, as in `load_encoder`."""
         if os.path.lexists(path):  # before a model is fetched
-            raise InputError(f"{path} exists already: choose another path, open it, or remove it first")
+            raise IndexExists(f"{path} exists already: choose another path, open it, or remove it first")
         loaded = _loaded(model, encoder)
         facts = _identity(model, loaded, encoder)
         settings = build or TokenBuild()
@@ -236,6 +236,18 @@ class Retriever:
     def check(self) -> None:
         """Read every file and compare its checksum; raises DamagedIndex at the first that is wrong."""
         self._collection.check()
+
+    def start_job(self, job: dict[str, Any]) -> None:
+        """Remember that a long job is under way, so that whoever finds the index knows that it is not finished."""
+        self._collection.put_fact("job", job)
+
+    def finish_job(self) -> None:
+        """The job is done."""
+        self._collection.put_fact("job", {})
+
+    def job(self) -> dict[str, Any] | None:
+        """The job that was started and not finished, if any."""
+        return self._collection.facts("job") or None
 
     def info(self) -> dict[str, Any]:
         """Size, shape, model and health of the index."""

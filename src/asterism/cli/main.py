@@ -7,16 +7,29 @@ from typing import Annotated
 
 import typer
 
-from ..errors import AsterismError, InputError
-from . import models, pull
+from ..errors import AsterismError, IndexExists, InputError, NewerFormat, NotAnIndex
+from . import add, delete, demo, evaluate, index, maintenance, models, pull, search
 
 INTERRUPTED = 130  # what typer makes of Ctrl-C
+WRONG_USE = (InputError, IndexExists, NotAnIndex, NewerFormat)
 
 app = typer.Typer(
     name="asterism", help="Search beyond the single vector.", no_args_is_help=True, pretty_exceptions_enable=False
 )
-app.command()(models.models)
-app.command()(pull.pull)
+for command in (
+    index.index,
+    add.add,
+    delete.delete,
+    search.search,
+    evaluate.evaluate,
+    maintenance.info,
+    maintenance.check,
+    maintenance.compact,
+    models.models,
+    pull.pull,
+    demo.demo,
+):
+    app.command()(command)
 
 
 def _version(wanted: bool) -> None:
@@ -46,7 +59,7 @@ def _run() -> int:
         code = app(standalone_mode=False)
     except AsterismError as error:
         typer.echo(f"asterism: {error}", err=True)
-        return 2 if isinstance(error, InputError) else 1
+        return 2 if isinstance(error, WRONG_USE) else 1
     except typer.Abort:
         code = INTERRUPTED
     except Exception as error:

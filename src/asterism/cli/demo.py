@@ -1,0 +1,64 @@
+"""`asterism demo`: index the docstrings of Python's own standard library, and ask it something."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .search import print_ranking
+from .terminal import Quiet, megabytes, progress_bar
+
+QUESTIONS = (
+    "how do I run a function every few seconds?",
+    "keep a list sorted while inserting into it",
+    "copy a whole folder of files",
+)
+
+To = Annotated[Path, typer.Option("--to", metavar="DIR", help="Where the index goes.")]
+
+
+def demo(to: To = Path("stdlib.ast"), quiet: Quiet = False) -> None:
+    """Index the docstrings of Python's standard library, then answer three questions and show why."""
+    from rich.console import Console
+
+    from ..encoders.registry import DEFAULT, MODELS
+    from ..retriever import FAST
+    from ..settings import TokenBuild
+    from ..stdlib_docstrings import stdlib_documents
+    from .index import opened
+
+    console = Console()
+    begin = time.perf_counter()
+    model = MODELS[DEFAULT]
+    with console.status(f"loading the model {DEFAULT} ({model.megabytes} MB, fetched once)"):
+        from ..retriever import Retriever
+
+        finished = to.exists() and Retriever.open(to).job() is None
+        job = {"demo": True, "model": DEFAULT}
+        retriever = Retriever.open(to) if finished else opened(to, job, TokenBuild(), FAST)
+    if finished:
+        console.print(f"{to} is there already: {len(retriever):,} documents (remove it to see it made)")
+    else:
+        with console.status("reading the docstrings of Python's standard library"):
+            documents = list(stdlib_documents())
+        console.print(f"{len(documents):,} docstrings of modules, classes, methods and functions")
+        started, there = time.perf_counter(), len(retriever)
+        with progress_bar("indexing", len(documents), quiet) as show:
+            retriever.add(retriever.missing(documents), progress=lambda done: show(there + done))
+        retriever.finish_job()
+        info, seconds = retriever.info(), time.perf_counter() - started
+        size = f"{info['vectors']:,} vectors, {megabytes(info['bytes'])}"
+        console.print(f"indexed in {seconds:.0f} s: {size} in {to}")
+    for question in QUESTIONS:
+        ranking = retriever.search(question, k=3)
+        console.print(f"\n[bold]{question}[/bold]")
+        print_ranking(ranking, [retriever.explain(question, hit.id) for hit in ranking[:1]])
+    retriever.close()
+    console.print(f"\ndone in {time.perf_counter() - begin:.0f} s. Try next:")
+    console.print(f'  asterism search {to} "parse a date" --explain', highlight=False, markup=False)
+    where = '{"kind": "function", "module": "itertools"}'
+    console.print(f"  asterism search {to} \"pairs of elements\" --filter '{where}'", highlight=False, markup=False)
+    console.print("  asterism index your-documents/ --to yours.ast", highlight=False, markup=False)

@@ -1,0 +1,108 @@
+"""`asterism evaluate DIR --data BEIR_DIR`: methods side by side."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_args
+
+import typer
+
+from ..errors import SettingError
+from ..settings import Method
+from .terminal import Folder, Json, Model, Quiet, megabytes, print_json, progress_bar
+
+if TYPE_CHECKING:
+    from ..evaluation.experiment import Difference, MethodResult
+
+Data = Annotated[
+    Path, typer.Option("--data", metavar="BEIR_DIR", help="queries.jsonl[.gz] and qrels/.", show_default=False)
+]
+Split = Annotated[str, typer.Option("--split", help="Which of the judgements: qrels/SPLIT.tsv.")]
+Methods = Annotated[str, typer.Option("--methods", help="Separated by commas.")]
+RunFile = Annotated[
+    Path | None,
+    typer.Option("--run", metavar="FILE", help="Write TREC runs; several methods: FILE.method.", show_default=False),
+]
+
+
+def evaluate(
+    folder: Folder,
+    data: Data,
+    split: Split = "test",
+    methods: Methods = "exact,colbert,xtr",
+    run: RunFile = None,
+    model: Model = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Measure methods on judged queries: quality, latency, and whether they differ."""
+    from ..evaluation import experiment
+    from ..evaluation.datasets import read_evaluation_set
+    from ..results import write_trec_run
+    from ..retriever import Retriever
+
+    chosen = _methods(methods)
+    found = read_evaluation_set(data, split)
+    with Retriever.open(folder, model) as retriever:
+        with progress_bar("evaluating", len(chosen) * len(found.queries), quiet) as show:
+            results = experiment.evaluate(retriever, found, chosen, show)
+        size = retriever.info()["bytes"]
+    if run is not None:
+        for result in results:
+            path = run if len(results) == 1 else run.with_name(f"{run.name}.{result.method}")
+            write_trec_run(path, result.run, f"asterism-{result.method}")
+    pairs = experiment.differences(results)
+    if as_json:
+        for result in results:
+            print_json(_line(result, len(found.queries), size))
+    else:
+        _print_table(results, pairs, len(found.queries), size)
+
+
+def _methods(given: str) -> list[Any]:
+    chosen = [name.strip() for name in given.split(",") if name.strip()]
+    for name in chosen:
+        if name not in get_args(Method):
+            raise SettingError(f"--methods has {name!r}, expected some of {', '.join(get_args(Method))}")
+    if not chosen or len(set(chosen)) < len(chosen):
+        raise SettingError(f"--methods is {given!r}, expected different methods separated by commas")
+    return chosen
+
+
+def _line(result: MethodResult, queries: int, size: int) -> dict[str, Any]:
+    facts = {"queries": queries, "bytes": size, "encode_ms": result.encode_ms}
+    return {"method": result.method, **result.means(), **result.latency(), **facts}
+
+
+def _print_table(results: list[MethodResult], pairs: list[Difference], queries: int, size: int) -> None:
+    """Columns on a terminal, tabs when piped."""
+    measures, latency = list(results[0].means()), list(results[0].latency())
+    header = ["method", *measures, *(name.replace("_", " ") for name in latency)]
+    rows = [
+        [result.method]
+        + [f"{100 * value:.2f}" for value in result.means().values()]
+        + [f"{value:.2f}" for value in result.latency().values()]
+        for result in results
+    ]
+    encode = sum(result.encode_ms for result in results) / len(results)
+    notes = [f"{queries:,} queries, index {megabytes(size)}; a query is encoded in {encode:.1f} ms, not counted above"]
+    for pair in pairs:
+        points = f"{100 * pair.difference:+.2f} nDCG@10"
+        notes.append(f"{pair.first} - {pair.second}: {points}, p = {pair.p:.4f} (paired randomisation, Holm)")
+    if not sys.stdout.isatty():
+        for row in [header, *rows]:
+            typer.echo("\t".join(row))
+        for note in notes:
+            typer.echo(f"# {note}")
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(*header, box=None, pad_edge=False, header_style="bold")
+    for row in rows:
+        table.add_row(*row)
+    console = Console()
+    console.print(table)
+    for note in notes:
+        console.print(note, style="dim", highlight=False)

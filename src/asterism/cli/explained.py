@@ -1,0 +1,77 @@
+"""An explanation in colours, and as data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from ..results import Explanation, Match
+
+CONTEXT = 120  # characters around what answered
+STYLES = ((0.8, "bold black on bright_green"), (0.6, "black on green"), (0.0, "green"))
+
+
+def as_data(explanation: Explanation) -> dict[str, Any]:
+    """For JSON."""
+    from dataclasses import asdict
+
+    return {"matches": [asdict(match) for match in explanation.matches], "imputed": explanation.imputed}
+
+
+def print_explanation(console: Console, explanation: Explanation) -> None:
+    """The passage with the answering tokens coloured by similarity, and a table of which answered which."""
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    document = explanation.document
+    if document.title:
+        console.print(Padding(_coloured(document.title, explanation, "title"), (0, 0, 0, 4)))
+    begin, end = _window(explanation)
+    passage = _coloured(document.text, explanation, "text")[begin:end]
+    console.print(Padding(Text.assemble("…" if begin else "", passage), (0, 0, 0, 4)))
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for column in ("query", "answered by", "similarity"):
+        table.add_column(column)
+    for match in explanation.matches:
+        table.add_row(_name(explanation.query, match), _answer(explanation, match), f"{match.similarity:.3f}")
+    console.print(Padding(table, (0, 0, 1, 4)))
+    if explanation.imputed:
+        console.print(Padding(f"{explanation.imputed:.3f} of {explanation.score:.3f} was imputed", (0, 0, 1, 4)))
+
+
+def _name(query: str, match: Match) -> str:
+    return query[match.query_begin : match.query_end] if match.query_begin >= 0 else match.query_token
+
+
+def _answer(explanation: Explanation, match: Match) -> str:
+    if match.imputed:
+        return "(imputed)"
+    if match.begin < 0:
+        return match.token
+    source = explanation.document.title if match.field == "title" else explanation.document.text
+    return source[match.begin : match.end]
+
+
+def _coloured(text: str, explanation: Explanation, field: str) -> Text:
+    from rich.text import Text
+
+    shown = Text(text)
+    for match in sorted(explanation.matches, key=lambda match: match.similarity):
+        if match.field == field and not match.imputed:
+            style = next(style for least, style in STYLES if match.similarity >= least or least == 0.0)
+            shown.stylize(style, match.begin, match.end)
+    return shown
+
+
+def _window(explanation: Explanation) -> tuple[int, int]:
+    """The part of the text that is worth showing: around what answered best."""
+    places = [match for match in explanation.matches if match.field == "text" and not match.imputed]
+    strong = [match for match in places if match.similarity >= 0.6] or places
+    if not strong:
+        return 0, 2 * CONTEXT
+    first, last = min(match.begin for match in strong), max(match.end for match in strong)
+    return max(0, first - CONTEXT), min(last, first + 8 * CONTEXT) + CONTEXT

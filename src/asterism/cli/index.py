@@ -1,0 +1,92 @@
+"""`asterism index INPUT… --to DIR`: a new index; run again after an interruption, it goes on."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import IndexExists
+from .terminal import CheckedInput, Inputs, Json, Quiet, checked_input, megabytes, print_json, progress_bar, summary
+
+if TYPE_CHECKING:
+    from ..retriever import Retriever
+
+To = Annotated[Path, typer.Option("--to", metavar="DIR", help="The folder to make.", show_default=False)]
+Named = Annotated[
+    str | None,
+    typer.Option("--model", help="A name of `asterism models`, or the folder of a checkpoint.", show_default=False),
+]
+Bits = Annotated[int, typer.Option("--bits", help="Of a dimension: 1, 2 or 4, or floats of 16 or 32.")]
+Precision = Annotated[str, typer.Option("--precision", help="The model's arithmetic: int8 or float32.")]
+Seed = Annotated[int, typer.Option("--seed", help="Of every random choice; the same seed gives the same index.")]
+Refinement = Annotated[
+    bool, typer.Option("--refinement", help="Keep a float16 copy for the last few: larger, and nearly exact.")
+]
+
+
+def index(
+    inputs: Inputs,
+    to: To,
+    model: Named = None,
+    bits: Bits = 4,
+    precision: Precision = "int8",
+    seed: Seed = 7,
+    refinement: Refinement = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make an index of documents. Run again after an interruption, it goes on where it stopped."""
+    from ..encoders.registry import DEFAULT
+    from ..settings import EncoderSettings, TokenBuild
+
+    build = TokenBuild(bits=bits, seed=seed, refinement="float16" if refinement else "none")  # type: ignore[arg-type]
+    encoder = EncoderSettings(precision=precision)  # type: ignore[arg-type]  # checked there
+    begin = time.perf_counter()
+    with checked_input(inputs, quiet) as documents:
+        job = {"build": repr(build), "precision": precision, "model": model or DEFAULT}
+        with opened(to, job, build, encoder) as retriever:
+            fill(retriever, documents, quiet)
+            report(retriever, begin, as_json, quiet)
+
+
+def opened(to: Path, job: dict[str, Any], build: Any, encoder: Any) -> Retriever:
+    """A new index, or the one that an interrupted run with the same settings left."""
+    from ..retriever import Retriever
+
+    if not to.exists():
+        retriever = Retriever.create(to, job["model"], build=build, encoder=encoder)
+        retriever.start_job(job)
+        return retriever
+    retriever = Retriever.open(to)
+    unfinished = retriever.job()
+    if unfinished is None and len(retriever):
+        raise IndexExists(f"{to} is a finished index: use `asterism add`, choose another folder, or remove it first")
+    if unfinished not in (None, job):
+        raise IndexExists(f"{to} was begun with other settings: give the same ones to go on, or remove it first")
+    retriever.start_job(job)
+    return retriever
+
+
+def fill(retriever: Retriever, documents: CheckedInput, quiet: bool) -> None:
+    """Add what is not there yet; what was committed stays, whatever happens."""
+    there = len(retriever)
+    with progress_bar("indexing", len(documents), quiet) as show:
+        try:
+            retriever.add(retriever.missing(documents), progress=lambda done: show(there + done))
+        except KeyboardInterrupt:
+            summary(f"{len(retriever):,} documents are in {retriever.path}: run the same command to go on", quiet)
+            raise
+    retriever.finish_job()
+
+
+def report(retriever: Retriever, begin: float, as_json: bool, quiet: bool) -> None:
+    """What is there now, and how long it took."""
+    info, seconds = retriever.info(), time.perf_counter() - begin
+    if as_json:
+        print_json({**info, "seconds": round(seconds, 2)})
+    else:
+        size = f"{info['documents']:,} documents, {info['vectors']:,} vectors, {megabytes(info['bytes'])}"
+        summary(f"{info['path']}: {size}, in {seconds:.1f} s", quiet)

@@ -1,0 +1,59 @@
+"""`asterism compact`, `check` and `info`."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from .terminal import Folder, Json, Quiet, megabytes, print_json, summary
+
+
+def compact(folder: Folder, as_json: Json = False, quiet: Quiet = False) -> None:
+    """Merge segments, drop what was deleted, and train the codec again if the corpus outgrew it."""
+    from ..retriever import Retriever
+
+    with Retriever.open(folder) as retriever:
+        before = retriever.info()["bytes"]
+        retriever.compact()
+        after = retriever.info()
+    if as_json:
+        print_json({**after, "bytes_before": before})
+    else:
+        summary(f"{folder}: {megabytes(before)} -> {megabytes(after['bytes'])}", quiet)
+
+
+def check(folder: Folder, as_json: Json = False, quiet: Quiet = False) -> None:
+    """Read every file of an index and compare its checksum."""
+    from ..retriever import Retriever
+
+    with Retriever.open(folder) as retriever:
+        retriever.check()
+        documents = len(retriever)
+    if as_json:
+        print_json({"path": str(folder), "ok": True, "documents": documents})
+    else:
+        summary(f"{folder}: all {documents:,} documents are as they were written", quiet)
+
+
+def info(folder: Folder, as_json: Json = False) -> None:
+    """Size, shape, model and health of an index."""
+    from ..retriever import Retriever
+
+    with Retriever.open(folder) as retriever:
+        found = retriever.info()
+    if as_json:
+        print_json(found)
+        return
+    shown = {**found, "bytes": f"{found['bytes']:,} ({megabytes(found['bytes'])})"}
+    if not sys.stdout.isatty():
+        for name, value in shown.items():
+            typer.echo(f"{name}\t{value}")
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for name, value in shown.items():
+        table.add_row(name, f"{value:,}" if isinstance(value, int) else str(value))
+    Console().print(table)

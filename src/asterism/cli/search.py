@@ -1,0 +1,116 @@
+"""`asterism search DIR "query"`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import SettingError
+from .explained import as_data, print_explanation
+from .terminal import STDIN, Folder, Json, Model, parsed_filter, print_json
+
+if TYPE_CHECKING:
+    from ..results import Explanation, Ranking
+    from ..retriever import Retriever
+
+SNIPPET = 200
+
+Question = Annotated[
+    str, typer.Argument(metavar="QUERY", help="What to look for; - reads it from stdin.", show_default=False)
+]
+Count = Annotated[
+    int | None,
+    typer.Option("-k", help="How many documents (10, or all where there are fewer).", show_default=False),
+]
+MethodName = Annotated[str, typer.Option("--method", help="colbert, xtr or exact.")]
+Where = Annotated[
+    str | None,
+    typer.Option("--filter", metavar="JSON", help='Such as {"year": {"$gte": 2020}}.', show_default=False),
+]
+Explain = Annotated[bool, typer.Option("--explain", help="Show what in each document answered the query.")]
+
+
+def search(
+    folder: Folder,
+    query: Question,
+    k: Count = None,
+    method: MethodName = "colbert",
+    where: Where = None,
+    explain: Explain = False,
+    model: Model = None,
+    as_json: Json = False,
+) -> None:
+    """Search an index."""
+    from ..retriever import Retriever
+
+    text = sys.stdin.read() if query == STDIN else query
+    chosen = parsed_filter(where)
+    with Retriever.open(folder, model) as retriever:
+        count = _count(k, len(retriever))
+        ranking = retriever.search(text, count, method=method, filter=chosen)  # type: ignore[arg-type]  # checked there
+        reasons = _reasons(retriever, ranking, explain)
+    if as_json:
+        _print_lines(ranking, reasons)
+    elif sys.stdout.isatty():
+        print_ranking(ranking, reasons)
+    else:
+        _print_plain(ranking, reasons)
+
+
+def _count(k: int | None, documents: int) -> int:
+    if k is None:
+        return max(1, min(10, documents))
+    if k > documents:
+        raise SettingError(f"-k is {k}, but the index has {documents} documents: ask for at most that many")
+    return k
+
+
+def _reasons(retriever: Retriever, ranking: Ranking, wanted: bool) -> list[Explanation]:
+    if not wanted:
+        return []
+    return [retriever.explain(ranking.query, hit.id, method=ranking.method) for hit in ranking]  # type: ignore[arg-type]
+
+
+def _print_lines(ranking: Ranking, reasons: list[Explanation]) -> None:
+    for i, hit in enumerate(ranking):
+        document = hit.document
+        line = {"id": hit.id, "rank": hit.rank, "score": hit.score, "title": document.title, "text": document.text}
+        print_json({**line, "metadata": dict(document.metadata), **(as_data(reasons[i]) if reasons else {})})
+
+
+def _print_plain(ranking: Ranking, reasons: list[Explanation]) -> None:
+    """Columns separated by tabs: rank, score, id, title or text; explained, a line for each query token below."""
+    for i, hit in enumerate(ranking):
+        shown = " ".join((hit.document.title or hit.document.text).split())[:SNIPPET]
+        typer.echo(f"{hit.rank}\t{hit.score:.4f}\t{hit.id}\t{shown}")
+        for match in reasons[i].matches if reasons else ():
+            answer = "(imputed)" if match.imputed else match.token
+            typer.echo(
+                f"\t{match.similarity:.3f}\t{match.query_token}\t{answer}\t{match.field}:{match.begin}-{match.end}"
+            )
+
+
+def print_ranking(ranking: Ranking, reasons: list[Explanation]) -> None:
+    """For people; the first hits have their reasons."""
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console = Console()
+    if not len(ranking):
+        console.print("nothing found")
+    for i, hit in enumerate(ranking):
+        document = hit.document
+        head = Text.assemble((f"{hit.rank:2} ", "bold"), (f"{hit.score:7.3f}  ", "cyan"), (hit.id, "bold green"))
+        console.print(head)
+        if i < len(reasons):
+            print_explanation(console, reasons[i])
+            continue
+        if document.title:
+            console.print(Padding(Text(document.title, style="bold"), (0, 0, 0, 4)))
+        text = " ".join(document.text.split())
+        console.print(Padding(Text(text[:SNIPPET] + ("…" if len(text) > SNIPPET else "")), (0, 0, 0, 4)))
+    seconds = sum(ranking.timings.values())
+    console.print(Text(f"{len(ranking)} documents in {1000 * seconds:.1f} ms ({ranking.method})", style="dim"))
