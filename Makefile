@@ -17,7 +17,7 @@ BENCH := .bench
 BENCH_PYTHON := $(BENCH)/envs/asterism/bin/python
 
 demo: $(VENV)/.installed
-	$(BIN)/python examples/own_vectors.py
+	$(BIN)/asterism demo --to build/stdlib.ast
 
 test: lint
 	$(BIN)/python -m pytest -m "not slow and not reference"

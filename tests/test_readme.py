@@ -1,4 +1,4 @@
-"""The Python of the README and of the documents runs as it stands."""
+"""The Python of the README and of the documents runs as it stands, each document in a folder of its own."""
 
 from __future__ import annotations
 
@@ -8,12 +8,29 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+RUN = ["README.md", "docs/encoders.md", "docs/quickstart.md", "docs/howto.md"]
+LINK = re.compile(r"\]\(([^)#:]*)(#[^)]*)?\)")
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/encoders.md"])
+@pytest.mark.parametrize("name", RUN)
 def test_snippets(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, minilm: Path) -> None:
+    """In order; each begins with nothing but the files that those before it left."""
     monkeypatch.chdir(tmp_path)
-    snippets = re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(encoding="utf-8"), re.S)
+    document = (ROOT / name).read_text(encoding="utf-8")
+    snippets = list(re.finditer(r"```python\n(.*?)```", document, re.S))
     assert snippets
     for snippet in snippets:
-        exec(compile(snippet, name, "exec"), {})
+        line = document.count("\n", 0, snippet.start(1))
+        exec(compile("\n" * line + snippet[1], str(ROOT / name), "exec"), {"__name__": "__main__"})
+
+
+@pytest.mark.parametrize("document", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda p: p.name)
+def test_links_lead_somewhere(document: Path) -> None:
+    text = re.sub(r"```.*?```|`[^`\n]*`", "", document.read_text(encoding="utf-8"), flags=re.S)
+    for target, heading in LINK.findall(text):
+        file = (document.parent / target) if target else document
+        assert file.exists(), f"{document.name} links to {target}"
+        if heading:
+            titles = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.M)
+            known = {"#" + re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+            assert heading in known, f"{document.name} links to {target}{heading}"

@@ -13,7 +13,7 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, NoReturn
@@ -23,10 +23,12 @@ from .errors import DocumentError
 
 PathLike = str | os.PathLike[str]
 Span = tuple[int, int]
+Located = tuple[str, Document]  # FILE:LINE, and what is there
 
 CHUNK = 1200  # characters of a chunk of a text file, at most
 OVERLAP = CHUNK // 4  # a last paragraph up to this long is repeated in the next chunk
 
+STDIN = "<stdin>"  # in messages
 GZIP_MAGIC = b"\x1f\x8b"
 TEXT_SUFFIXES = (".txt", ".md")
 ACCEPTED = (
@@ -42,21 +44,30 @@ HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(\S.*)")
 
 def read_documents(path: PathLike) -> Iterator[Document]:
     """What there is at `path`, by its name: JSON lines, tab-separated lines, texts, a BEIR folder; "-" is stdin."""
+    return _documents(located_documents(path))
+
+
+def located_documents(path: PathLike) -> Iterator[Located]:
+    """The same, each with its FILE:LINE."""
     reader, source = _reader(path)
     return reader(source)
+
+
+def _documents(located: Iterable[Located]) -> Iterator[Document]:
+    return (document for _, document in located)
 
 
 def count_documents(path: PathLike) -> int | None:
     """How many documents `read_documents` will give; None where only reading them tells."""
     try:
         reader, source = _reader(path)
-        if reader is read_text_folder or _is_stdin(path) or not Path(source).is_file():
+        if reader is _located_texts or _is_stdin(path) or not Path(source).is_file():
             return None
         lines = _raw_lines(source)
         first = next(lines, None)
         if first is None:
             return 0
-        header = reader is read_tsv and _is_header(first[1].decode("utf-8", "replace").split("\t"))
+        header = reader is _located_tsv and _is_header(first[1].decode("utf-8", "replace").split("\t"))
         return sum(1 for _ in lines) + (not header)
     except DocumentError:
         return None
@@ -66,25 +77,25 @@ def _is_stdin(path: PathLike) -> bool:
     return os.fspath(path) == "-"
 
 
-def _reader(path: PathLike) -> tuple[Callable[[PathLike], Iterator[Document]], PathLike]:
+def _reader(path: PathLike) -> tuple[Callable[[PathLike], Iterator[Located]], PathLike]:
     """The function that reads `path`, and what to call it with."""
     if _is_stdin(path):
-        return read_jsonl, path
+        return located_jsonl, path
     source = Path(path)
     if source.is_dir():
         for name in ("corpus.jsonl", "corpus.jsonl.gz"):
             if (source / name).is_file():
-                return read_jsonl, source / name
-        return read_text_folder, source
+                return located_jsonl, source / name
+        return _located_texts, source
     if not source.exists():
         raise DocumentError(f"{source} does not exist, expected {ACCEPTED}")
     plain = source.name.lower().removesuffix(".gz")
     if plain.endswith((".jsonl", ".json")):
-        return read_jsonl, source
+        return located_jsonl, source
     if plain.endswith(".tsv"):
-        return read_tsv, source
+        return _located_tsv, source
     if source.suffix.lower() in TEXT_SUFFIXES:
-        return read_text_folder, source
+        return _located_texts, source
     raise DocumentError(f"{source} is of a kind that is not known, expected {ACCEPTED}")
 
 
@@ -103,9 +114,9 @@ def _opened(path: PathLike) -> Iterator[IO[bytes]]:
         yield stream
 
 
-def _raw_lines(path: PathLike) -> Iterator[tuple[str, bytes]]:
+def _raw_lines(path: PathLike, name: str = "") -> Iterator[tuple[str, bytes]]:
     """FILE:LINE and the bytes of every line that is not blank, without its end and without a BOM."""
-    name = "<stdin>" if _is_stdin(path) else os.fspath(path)
+    name = name or (STDIN if _is_stdin(path) else os.fspath(path))
     number = 0
     try:
         with _opened(path) as stream:
@@ -119,9 +130,9 @@ def _raw_lines(path: PathLike) -> Iterator[tuple[str, bytes]]:
         raise DocumentError(f"{name}:{number + 1}: cannot be read ({why}): is the file there, and whole?") from error
 
 
-def _lines(path: PathLike) -> Iterator[tuple[str, str]]:
+def _lines(path: PathLike, name: str = "") -> Iterator[tuple[str, str]]:
     """FILE:LINE and the text of every line that is not blank."""
-    for where, raw in _raw_lines(path):
+    for where, raw in _raw_lines(path, name):
         try:
             line = raw.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -136,9 +147,9 @@ def _not_utf8(where: str, error: UnicodeDecodeError) -> DocumentError:
     )
 
 
-def _document(where: str, id: str, text: str, title: str, metadata: dict[str, Any]) -> Document:
+def _document(where: str, id: str, text: str, title: str, metadata: dict[str, Any]) -> Located:
     try:
-        return Document(id, text, title, metadata)
+        return where, Document(id, text, title, metadata)
     except DocumentError as error:
         raise DocumentError(f"{where}: {error}") from error
 
@@ -148,7 +159,12 @@ def _document(where: str, id: str, text: str, title: str, metadata: dict[str, An
 
 def read_jsonl(path: PathLike) -> Iterator[Document]:
     """One object a line: `_id` (or `id`), `text`, `title`, `metadata`; every other key is metadata too."""
-    for where, line in _lines(path):
+    return _documents(located_jsonl(path))
+
+
+def located_jsonl(path: PathLike, name: str = "") -> Iterator[Located]:
+    """The same, each with its FILE:LINE; `name` stands for FILE."""
+    for where, line in _lines(path, name):
         record = _json_object(where, line)
         id_key = "_id" if "_id" in record else "id"
         missing = next((key for key in (id_key, "text") if key not in record), None)
@@ -201,6 +217,10 @@ def _json_name(value: object) -> str:
 
 def read_tsv(path: PathLike) -> Iterator[Document]:
     """Columns id, text or id, title, text; or as a header line says that begins with `id` or `_id`. No quoting."""
+    return _documents(_located_tsv(path))
+
+
+def _located_tsv(path: PathLike) -> Iterator[Located]:
     columns: list[str] = []
     for where, line in _lines(path):
         cells = line.split("\t")
@@ -247,6 +267,10 @@ def read_text_folder(path: PathLike) -> Iterator[Document]:
 
     Names that begin with a dot are skipped. The characters of the file are those of UTF-8, newlines as they are.
     """
+    return _documents(_located_texts(path))
+
+
+def _located_texts(path: PathLike) -> Iterator[Located]:
     root = Path(path)
     files = [root.name] if root.is_file() else _text_files(root)
     if not files:
@@ -270,7 +294,7 @@ def _text_files(root: Path) -> list[str]:
     return sorted(found)
 
 
-def _chunked_file(file: Path, name: str) -> Iterator[Document]:
+def _chunked_file(file: Path, name: str) -> Iterator[Located]:
     try:
         raw = file.read_bytes()
         content = raw.decode("utf-8")

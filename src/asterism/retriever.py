@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, get_args
 from .corpus import Document
 from .encoders.loading import load_encoder
 from .encoders.registry import DEFAULT
-from .errors import DocumentError, IndexExists, InputError, ModelDiffers, SettingError, TextError
+from .errors import DocumentError, IndexExists, InputError, ModelDiffers, SettingError, TextError, UnknownModel
 from .indexes.collection import Collection, Found, MatchedDocument
 from .indexes.collection_writer import CollectionWriter, drift
 from .results import Explanation, Hit, Match, Ranking
 from .search.explanation import Answer, maxsim_answers, total_score, xtr_answers
-from .settings import EncoderSettings, Method, TokenBuild, TokenSearch, cores, whole_number
+from .settings import MOST_THREADS, EncoderSettings, Method, TokenBuild, TokenSearch, cores, whole_number
 
 if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
     from .encoders.encoder import Encoder
@@ -51,6 +51,9 @@ class Retriever:
         encoder: EncoderSettings = FAST,
     ) -> Retriever:
         """A new index at `path`, which must not exist; a model by name or folder, as in `load_encoder`."""
+        _check_kind("path", path, str | os.PathLike, "a path")
+        _check_kind("build", build, TokenBuild | None, "TokenBuild(...)")
+        _check_kind("encoder", encoder, EncoderSettings, "EncoderSettings(...)")
         if os.path.lexists(path):  # before a model is fetched
             raise IndexExists(f"{path} exists already: choose another path, open it, or remove it first")
         loaded = _loaded(model, encoder)
@@ -65,6 +68,7 @@ class Retriever:
     @classmethod
     def open(cls, path: str | os.PathLike[str], model: str | os.PathLike[str] | None = None) -> Retriever:
         """Open an index. Its model is loaded when it is first needed; `model` says where it is now, if it was moved."""
+        _check_kind("path", path, str | os.PathLike, "a path")
         self = cls(Collection.open(path))
         if model is not None:
             try:
@@ -94,7 +98,7 @@ class Retriever:
 
     def __contains__(self, id: object) -> bool:
         """Whether there is a document with this id."""
-        return isinstance(id, str) and bool(self._collection.known([id]))
+        return isinstance(id, str) and _is_unicode(id) and bool(self._collection.known([id]))
 
     def __iter__(self) -> Iterator[Document]:
         """All documents, in the order in which they were added."""
@@ -111,6 +115,8 @@ class Retriever:
         A batch is there as a whole or not at all: what was committed before an error stays. An id that exists is an
         error unless `update`, which replaces the document. `progress` is called with the number of documents encoded.
         """
+        if progress is not None and not callable(progress):
+            raise InputError(f"progress is {progress!r}, expected a function of a number, or None")
         done = 0
         with self._collection.writing() as writer:
             for batch in _batches(documents):
@@ -143,19 +149,17 @@ class Retriever:
 
     def delete(self, ids: Iterable[str], *, missing_ok: bool = False) -> int:
         """Remove documents; returns how many. An id that does not exist is an error, and nothing is removed."""
-        if isinstance(ids, str):
-            raise InputError(f"ids is the string {ids!r}, expected a list such as [{ids!r}]")
+        if isinstance(ids, str) or not isinstance(ids, Iterable):
+            raise InputError(f"ids is {ids!r}, expected a list of ids")
         wanted = list(ids)
         for id in wanted:
-            if not isinstance(id, str):
-                raise InputError(f"an id is {id!r}, expected a string")
+            _check_id(id)
         with self._collection.writing() as writer:
             return writer.delete(wanted, missing_ok)
 
     def get(self, id: str) -> Document:
         """The document with this id; UnknownDocument if there is none."""
-        if not isinstance(id, str):
-            raise InputError(f"the id is {id!r}, expected a string")
+        _check_id(id)
         return self._collection.get([id])[0]
 
     def search(
@@ -181,10 +185,11 @@ class Retriever:
         threads: int = 0,
     ) -> list[Ranking]:
         """One ranking a query; `threads` (0: all cores) share the queries. Timings are means over the queries."""
-        if isinstance(queries, str):
-            raise TextError("one string was given, expected several queries: use search, or put it into a list")
+        if isinstance(queries, str | bytes) or not isinstance(queries, Sequence):
+            raise TextError(f"a {type(queries).__name__} was given, expected a list of queries; for one, use search")
         chosen = _search_settings(method, settings)
         wanted = whole_number("k", k, 1)
+        workers = cores(whole_number("threads", threads, 0, MOST_THREADS))
         for query in queries:
             _check_query(query)
         if not queries:
@@ -193,7 +198,7 @@ class Retriever:
         encoded = self.encoder.encode_query(queries, views=["multi_vector"]).multi_vector
         vectors = [] if encoded is None else [encoded[i] for i in range(len(queries))]
         encoding = (time.perf_counter() - begin) / len(queries)
-        found = self._collection.search_many(vectors, wanted, chosen, filter, cores(threads))
+        found = self._collection.search_many(vectors, wanted, chosen, filter, workers)
         return [_ranking(query, chosen.method, one, encoding) for query, one in zip(queries, found, strict=True)]
 
     def explain(
@@ -202,6 +207,7 @@ class Retriever:
         """For each token of the query the token of the document that answered it, with its place in the text."""
         chosen = _search_settings(method, settings)
         _check_query(query)
+        _check_id(id)
         encoded = self.encoder.encode_query([query], views=["multi_vector"]).multi_vector
         if encoded is None:
             raise ModelDiffers("the model has no token vectors")
@@ -276,7 +282,10 @@ class Retriever:
     def encoder(self) -> Encoder:
         """The index's model, loaded at the first use."""
         if self._encoder is None:
-            self._encoder = self._same_model(self._collection.facts("model")["name"])
+            try:
+                self._encoder = self._same_model(self._collection.facts("model")["name"])
+            except UnknownModel as error:
+                raise UnknownModel(f"{error}: say where the model is now by open(path, model=) or --model") from error
         return self._encoder
 
     def _same_model(self, model: str | os.PathLike[str]) -> Encoder:
@@ -320,7 +329,7 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
     """About a thousand documents, fewer where they are long."""
     if isinstance(documents, Document | str | bytes) or not isinstance(documents, Iterable):
         raise DocumentError(f"a {type(documents).__name__} was given, expected several documents: put it into a list")
-    rest = iter(documents)
+    rest = _readable(documents)
     while True:
         batch: list[Document] = []
         characters = 0
@@ -336,7 +345,35 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
         yield batch
 
 
+def _readable(documents: Iterable[Document]) -> Iterator[Document]:
+    """What the system says of reading them, told apart from what it says of writing the index."""
+    try:
+        yield from documents
+    except OSError as error:
+        raise DocumentError(f"the documents cannot be read further: {error}") from error
+
+
+def _check_kind(name: str, value: object, kind: Any, expected: str) -> None:
+    if not isinstance(value, kind):
+        raise InputError(f"{name} is a {type(value).__name__}, expected {expected}")
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether it can be written as UTF-8: half a surrogate pair cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _check_id(id: object) -> None:
+    if not isinstance(id, str) or not _is_unicode(id):
+        raise InputError(f"the id is {id!r}, expected a string of whole characters")
+
+
 def _search_settings(method: Method | None, settings: TokenSearch | None) -> TokenSearch:
+    _check_kind("settings", settings, TokenSearch | None, "TokenSearch(...)")
     chosen = settings or TokenSearch()
     if method is None:
         return chosen

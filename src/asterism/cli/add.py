@@ -30,10 +30,10 @@ def add(
     begin = time.perf_counter()
     with Retriever.open(folder, model) as retriever, checked_input(inputs, quiet) as documents:
         if not update and not skip_existing:
-            for document in documents:
+            for where, document in documents.located():
                 if document.id in retriever:
                     advice = "use --update to replace it, or --skip-existing"
-                    raise DocumentError(f"the index has a document with the id {document.id!r} already: {advice}")
+                    raise DocumentError(f"{where}: the index has the id {document.id!r} already: {advice}")
         wanted = retriever.missing(documents) if skip_existing else documents
         with progress_bar("adding", len(documents), quiet) as show:
             retriever.add(wanted, update=update, progress=show)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ..errors import InputError
-from .terminal import STDIN, Folder, Json, Quiet, print_json, summary
+from .terminal import STDIN, Folder, Json, Quiet, print_json, stdin_text, summary
 
 Ids = Annotated[list[str] | None, typer.Argument(metavar="ID...", help="Which documents.", show_default=False)]
 From = Annotated[
@@ -45,9 +44,9 @@ def _listed(file: str | None) -> list[str]:
     if file is None:
         return []
     try:
-        text = sys.stdin.read() if file == STDIN else Path(file).read_text(encoding="utf-8")
+        text = stdin_text() if file == STDIN else Path(file).read_text(encoding="utf-8-sig")
     except OSError as error:
         raise InputError(f"{file} cannot be read ({error.strerror}), expected a file with one id a line") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{file} is not UTF-8 (byte {error.start}), expected a text file") from error
-    return [line for line in text.splitlines() if line]
+    return [line for line in (line.rstrip("\r") for line in text.split("\n")) if line]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .search import print_ranking
 from .terminal import Quiet, megabytes, progress_bar
+
+if TYPE_CHECKING:
+    from ..retriever import Retriever
 
 QUESTIONS = (
     "how do I run a function every few seconds?",
@@ -36,7 +39,7 @@ def demo(to: To = Path("stdlib.ast"), quiet: Quiet = False) -> None:
     with console.status(f"loading the model {DEFAULT} ({model.megabytes} MB, fetched once)"):
         from ..retriever import Retriever
 
-        finished = to.exists() and Retriever.open(to).job() is None
+        finished = to.exists() and _finished(Retriever.open(to))
         job = {"demo": True, "model": DEFAULT}
         retriever = Retriever.open(to) if finished else opened(to, job, TokenBuild(), FAST)
     if finished:
@@ -62,3 +65,8 @@ def demo(to: To = Path("stdlib.ast"), quiet: Quiet = False) -> None:
     where = '{"kind": "function", "module": "itertools"}'
     console.print(f"  asterism search {to} \"pairs of elements\" --filter '{where}'", highlight=False, markup=False)
     console.print("  asterism index your-documents/ --to yours.ast", highlight=False, markup=False)
+
+
+def _finished(retriever: Retriever) -> bool:
+    with retriever:
+        return retriever.job() is None and len(retriever) > 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from ..errors import SettingError
+from ..errors import InputError, SettingError
 from ..settings import Method
 from .terminal import Folder, Json, Model, Quiet, megabytes, print_json, progress_bar
 
@@ -43,6 +43,8 @@ def evaluate(
     from ..retriever import Retriever
 
     chosen = _methods(methods)
+    if run is not None and not run.parent.is_dir():  # told now, not after minutes of work
+        raise InputError(f"--run is {run}, but there is no folder {run.parent}: make it first")
     found = read_evaluation_set(data, split)
     with Retriever.open(folder, model) as retriever:
         with progress_bar("evaluating", len(chosen) * len(found.queries), quiet) as show:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Annotated
 
 import typer
@@ -18,11 +19,18 @@ def models(as_json: Annotated[bool, typer.Option("--json", help="One JSON object
             line = {"name": name, "about": model.about, "megabytes": model.megabytes, "default": name == DEFAULT}
             typer.echo(json.dumps({**line, "folder": str(found[name]) if found[name] else None}))
         return
+    rows = [
+        (f"{name} (default)" if name == DEFAULT else name, str(model.megabytes), "yes" if found[name] else "", model.about)
+        for name, model in MODELS.items()
+    ]
+    if not sys.stdout.isatty():
+        for row in rows:
+            typer.echo("\t".join(row))
+        return
     from rich.console import Console
     from rich.table import Column, Table
 
     table = Table(Column("model", no_wrap=True), "MB", "here", "what it gives", box=None, pad_edge=False)
-    for name, model in MODELS.items():
-        here_now = "yes" if found[name] else ""
-        table.add_row(f"{name} (default)" if name == DEFAULT else name, str(model.megabytes), here_now, model.about)
+    for row in rows:
+        table.add_row(*row)
     Console().print(table)

@@ -9,7 +9,7 @@ import typer
 
 from ..errors import SettingError
 from .explained import as_data, print_explanation
-from .terminal import STDIN, Folder, Json, Model, parsed_filter, print_json
+from .terminal import STDIN, Folder, Json, Model, parsed_filter, print_json, stdin_text
 
 if TYPE_CHECKING:
     from ..results import Explanation, Ranking
@@ -45,7 +45,7 @@ def search(
     """Search an index."""
     from ..retriever import Retriever
 
-    text = sys.stdin.read() if query == STDIN else query
+    text = stdin_text() if query == STDIN else query
     chosen = parsed_filter(where)
     with Retriever.open(folder, model) as retriever:
         count = _count(k, len(retriever))
@@ -87,9 +87,8 @@ def _print_plain(ranking: Ranking, reasons: list[Explanation]) -> None:
         typer.echo(f"{hit.rank}\t{hit.score:.4f}\t{hit.id}\t{shown}")
         for match in reasons[i].matches if reasons else ():
             answer = "(imputed)" if match.imputed else match.token
-            typer.echo(
-                f"\t{match.similarity:.3f}\t{match.query_token}\t{answer}\t{match.field}:{match.begin}-{match.end}"
-            )
+            place = f"{match.field}:{match.begin}-{match.end}" if match.begin >= 0 else ""
+            typer.echo(f"\t{match.similarity:.3f}\t{match.query_token}\t{answer}\t{place}")
 
 
 def print_ranking(ranking: Ranking, reasons: list[Explanation]) -> None:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import DocumentError, FilterError
+from ..errors import DocumentError, FilterError, InputError
 
 if TYPE_CHECKING:
     from ..corpus import Document
+    from ..readers import Located
 
 STDIN = "-"
 
@@ -51,11 +52,19 @@ def parsed_filter(text: str | None) -> dict[str, Any] | None:
         return None
     try:
         found = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise FilterError(f"--filter is no JSON ({error.msg} at character {error.pos}): {text[:60]}") from error
+    except (ValueError, RecursionError) as error:  # also a number of 5,000 digits, and brackets a thousand deep
+        raise FilterError(f"--filter is no usable JSON ({error}): {text[:60]!r}") from error
     if not isinstance(found, dict):
-        raise FilterError(f'--filter is {text[:60]}, expected an object such as {{"year": {{"$gte": 2020}}}}')
+        raise FilterError(f'--filter is {text[:60]!r}, expected an object such as {{"year": {{"$gte": 2020}}}}')
     return found
+
+
+def stdin_text() -> str:
+    """All of stdin, as UTF-8 whatever the locale."""
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"stdin is not UTF-8 (byte {error.start}), expected text") from error
 
 
 @contextmanager
@@ -94,23 +103,22 @@ class CheckedInput:
 
     def __init__(self, inputs: Sequence[str], folder: Path) -> None:
         """`folder` is for what comes from stdin, which can be read only once."""
-        from ..readers import read_documents, read_jsonl
+        from ..readers import STDIN as STDIN_NAME
+        from ..readers import located_documents, located_jsonl
 
-        self._readers: list[Callable[[], Iterator[Document]]] = []
+        self._readers: list[Callable[[], Iterator[Located]]] = []
         for given in inputs:
             if given == STDIN:
                 kept = folder / "stdin"
                 with open(kept, "xb") as file:
                     shutil.copyfileobj(sys.stdin.buffer, file)
-                self._readers.append(lambda kept=kept: read_jsonl(kept))  # type: ignore[misc]
+                self._readers.append(lambda kept=kept: located_jsonl(kept, STDIN_NAME))  # type: ignore[misc]
             else:
-                self._readers.append(lambda given=given: read_documents(given))  # type: ignore[misc]
+                self._readers.append(lambda given=given: located_documents(given))  # type: ignore[misc]
         seen: set[str] = set()
-        for document in self:
+        for where, document in self.located():
             if document.id in seen:
-                raise DocumentError(
-                    f"the id {document.id!r} is in the input twice, expected each once: nothing was added"
-                )
+                raise DocumentError(f"{where}: the id {document.id!r} came before, expected each once: nothing changed")
             seen.add(document.id)
         if not seen:
             raise DocumentError(f"{', '.join(inputs)}: no documents, expected at least one")
@@ -122,6 +130,10 @@ class CheckedInput:
 
     def __iter__(self) -> Iterator[Document]:
         """All of them, in order."""
+        return (document for _, document in self.located())
+
+    def located(self) -> Iterator[Located]:
+        """All of them, each with its FILE:LINE."""
         for reader in self._readers:
             yield from reader()
 

@@ -16,8 +16,8 @@ from .datasets import EvaluationSet
 from .metrics import measure
 from .significance import holm, paired_randomisation
 
-DEPTH = 1000
-TIMED = 200  # queries whose latency is measured
+SHALLOW = 10  # what people ask for: measures up to this rank, and latency
+DEPTH = 1000  # measures beyond it, and runs
 CHUNK = 64
 PERCENTILES = (50, 95, 99)
 MAIN = "nDCG@10"
@@ -25,9 +25,11 @@ MAIN = "nDCG@10"
 
 @dataclass(frozen=True)
 class MethodResult:
-    """One method: its run, each measure's values (queries,), and the milliseconds of searches for k = 10 (timed,).
+    """One method: each measure's values (queries,), the milliseconds of searches for k = 10 (queries,), and a run.
 
-    Latency is one query at a time on one thread, the encoding of the query not included; `encode_ms` is its mean.
+    Measures up to rank 10 are those of a search for 10, which may do less work than one for 1,000; the others, and the
+    run, are of a search for 1,000. Latency is one query at a time on one thread, its encoding not included;
+    `encode_ms` is the mean of that.
     """
 
     method: str
@@ -89,19 +91,26 @@ def _run(
     retriever: Retriever, data: EvaluationSet, method: Method, progress: Callable[[int], None] | None, done: int
 ) -> MethodResult:
     names, texts = list(data.queries), list(data.queries.values())
-    depth = max(1, min(DEPTH, len(retriever)))
-    run: dict[str, dict[str, float]] = {}
-    for start in range(0, len(texts), CHUNK):
-        part = slice(start, start + CHUNK)
-        for name, ranking in zip(names[part], retriever.search_many(texts[part], depth, method=method), strict=True):
-            run[name] = {hit.id: hit.score for hit in ranking}
-        if progress:
-            progress(done + len(run))
+    documents = max(1, len(retriever))
+    shallow: dict[str, dict[str, float]] = {}
     spent, encoding = [], []
-    for text in texts[:TIMED]:
+    for name, text in data.queries.items():
         begin = time.perf_counter()
-        ranking = retriever.search(text, min(10, depth), method=method)
+        ranking = retriever.search(text, min(SHALLOW, documents), method=method)
         seconds = time.perf_counter() - begin
         encoding.append(ranking.timings["encode"])
         spent.append(seconds - ranking.timings["encode"])
-    return MethodResult(method, run, measure(data.qrels, run), 1000 * np.array(spent), 1000 * float(np.mean(encoding)))
+        shallow[name] = {hit.id: hit.score for hit in ranking}
+        if progress:
+            progress(done + len(shallow) // 2)
+    deep: dict[str, dict[str, float]] = {}
+    for start in range(0, len(texts), CHUNK):
+        part = slice(start, start + CHUNK)
+        rankings = retriever.search_many(texts[part], min(DEPTH, documents), method=method)
+        deep.update({n: {hit.id: hit.score for hit in r} for n, r in zip(names[part], rankings, strict=True)})
+        if progress:
+            progress(done + (len(shallow) + len(deep)) // 2)
+    values = measure(data.qrels, deep) | {
+        name: found for name, found in measure(data.qrels, shallow).items() if int(name.split("@")[1]) <= SHALLOW
+    }
+    return MethodResult(method, deep, values, 1000 * np.array(spent), 1000 * float(np.mean(encoding)))

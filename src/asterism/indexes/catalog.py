@@ -192,17 +192,14 @@ class CatalogView:
         report = [row[0] for row in self._connection.execute("PRAGMA integrity_check(1)")]
         if report != ["ok"]:
             raise DamagedIndex(f"{self._path} is damaged ({report[0].splitlines()[-1]}): {REMEDY}")
-        expected: set[tuple[Any, ...]] = set()
-        for number, document in self.every_document():
-            expected |= {(*entry, number) for entry in fields_of(document.metadata)}
-            if len(expected) > 100_000:
-                self._check_fields(expected)
-                expected.clear()
-        self._check_fields(expected)
-
-    def _check_fields(self, expected: set[tuple[Any, ...]]) -> None:
         statement = "SELECT 1 FROM fields WHERE name = ? AND kind = ? AND value = ? AND number = ?"
-        if any(self._connection.execute(statement, entry).fetchone() is None for entry in expected):
+        expected = 0
+        for number, document in self.every_document():
+            for entry in fields_of(document.metadata):
+                expected += 1
+                if self._connection.execute(statement, (*entry, number)).fetchone() is None:
+                    raise self._changed("the filterable fields")
+        if self._connection.execute("SELECT COUNT(*) FROM fields").fetchone()[0] != expected:
             raise self._changed("the filterable fields")
 
     def _numbers(self, statement: str, *parameters: object) -> Numbers:

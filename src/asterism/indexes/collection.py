@@ -35,7 +35,7 @@ from .storage import REMEDY, folder_in_the_making, read_manifest, write_manifest
 
 KIND = "asterism index"
 VERSION = 1
-VERIFIED_BYTES = 1 << 28  # up to this size, what a first search reads is verified before: a quarter of a second
+VERIFIED_BYTES = 1 << 30  # up to this size, what a first search reads is verified before: half a second
 FILTERS_KEPT = 16
 
 

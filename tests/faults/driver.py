@@ -1,0 +1,171 @@
+"""Runs under file_faults.c: one collection, written again and again by children that are killed, or find the disk full.
+
+python -m tests.faults.driver FOLDER MODE(k|f) FAULTS SEED      prints the counts, exits 0 if every state was right
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import random
+import signal
+import sys
+import zlib
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from asterism import Collection, Document, TokenBuild, TokenSearch, TokenVectors
+from asterism.errors import AsterismError, IndexFolderError
+from asterism.indexes import collection_writer
+
+DIMENSIONS = 16
+EXACT = TokenSearch(method="exact")
+REPORTED = 7  # exit code of a child that got an error of ours
+FAULTS = ctypes.CDLL(None)
+
+Contents = dict[str, str]  # id -> text
+
+
+def vectors_of(texts: list[str]) -> TokenVectors:
+    """Random ones, the same for the same text, so that a text's own vectors find it and nothing else."""
+    rows = []
+    for text in texts:
+        rng = np.random.default_rng(zlib.crc32(text.encode()))
+        vectors = rng.normal(size=(6, DIMENSIONS))
+        rows.append((vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32))
+    return TokenVectors.from_documents(rows)
+
+
+class Operation:
+    """What a child does, and what it makes of the contents."""
+
+    def __init__(self, rng: random.Random, contents: Contents, number: int) -> None:
+        ids = list(contents)
+        kinds = ["add", "add", "update", "delete", "compact", "settle"] if len(ids) > 20 else ["add"]
+        self.kind = rng.choice(kinds)
+        self.after = dict(contents)
+        self.documents: list[Document] = []
+        self.ids: list[str] = []
+        if self.kind == "add":
+            self._documents([f"n{number}-{i}" for i in range(rng.randint(1, 30))], number)
+        elif self.kind == "update":
+            self._documents(rng.sample(ids, rng.randint(1, 10)), number)
+        elif self.kind == "delete":
+            most = len(ids) // 2 if len(ids) > 200 else 10
+            self.ids = rng.sample(ids, rng.randint(1, most))
+            for id in self.ids:
+                del self.after[id]
+
+    def _documents(self, ids: list[str], number: int) -> None:
+        for id in ids:
+            self.after[id] = f"text of {id} as of {number}"
+            metadata = {"number": number, "tags": ["a", id]}
+            self.documents.append(Document(id=id, text=self.after[id], metadata=metadata))
+
+    def run(self, collection: Collection) -> None:
+        with collection.writing() as writer:
+            if self.documents:
+                texts = [document.text for document in self.documents]
+                writer.add(self.documents, vectors_of(texts), update=self.kind == "update")
+            elif self.ids:
+                writer.delete(self.ids)
+            elif self.kind == "compact":
+                writer.compact()
+            else:
+                writer.settle()
+
+
+def in_child(folder: Path, operation: Operation, at: int, mode: str) -> tuple[int, int]:
+    """Exit code (or -signal), and how many file operations it got to."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            collection = Collection.open(folder)
+            FAULTS.faults_arm(ctypes.c_long(at), ord(mode))
+            try:
+                operation.run(collection)
+                code = 0
+            except IndexFolderError as error:
+                code = REPORTED if len(str(error).splitlines()) == 1 else 1
+            count = FAULTS.faults_count()
+            FAULTS.faults_arm(ctypes.c_long(-1), 0)
+            os.write(writer, str(count).encode())
+        except BaseException as error:
+            print(repr(error), file=sys.stderr)
+        os._exit(code)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        count = pipe.read()
+    _, status = os.waitpid(child, 0)
+    return (-os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)), int(count or 0)
+
+
+def verify(folder: Path, choices: list[Contents], rng: random.Random) -> Contents:
+    """The contents, which must be one of the choices in every way that one can look."""
+    collection = Collection.open(folder)
+    collection.check()
+    found = {document.id: document.text for document in collection.documents()}
+    if found not in choices:
+        raise SystemExit(f"{len(found)} documents, expected one of {[len(choice) for choice in choices]}")
+    ids = rng.sample(list(found), min(20, len(found)))
+    for id, document in zip(ids, collection.get(ids), strict=True):
+        hits = collection.search(vectors_of([document.text])[0], 3, EXACT).documents
+        if (hits[0][0].id, hits[0][0].text) != (id, found[id]):
+            raise SystemExit(f"{id} was not found by its own vectors: {hits[0][0]}")
+    gone = [(id, text) for choice in choices for id, text in choice.items() if found.get(id) != text]
+    for id, text in rng.sample(gone, min(5, len(gone))):
+        hits = collection.search(vectors_of([text])[0], 3, EXACT).documents if found else []
+        if any((document.id, document.text) == (id, text) for document, _ in hits):
+            raise SystemExit(f"{id} was found, although it was not committed")
+    if len(collection.search(vectors_of(["x"])[0], len(found) or 1, EXACT).documents) != len(found):
+        raise SystemExit("a search for everything did not find everything")
+    left = {path.name for path in folder.iterdir() if path.name.startswith(("codec-", "segment-"))}
+    state = collection.snapshot().state
+    named = {part.name for part in state.segments} | ({state.codec.name} if state.codec else set())
+    if left != named:
+        raise SystemExit(f"left over: {sorted(left - named)}")
+    collection.close()
+    return found
+
+
+def main(folder: Path, mode: str, faults: int, seed: int) -> None:
+    collection_writer.FLAT_TOKENS = 1_500  # so that training, retraining and merging are killed too
+    collection_writer.OUTGROWN = 3
+    collection_writer.MOST_SEGMENTS = 6
+    rng = random.Random(seed)
+    Collection.create(folder, TokenBuild(threads=1), {}).close()
+    contents: Contents = {}
+    length = Counter(dict.fromkeys(("add", "update", "delete", "compact", "settle"), 120))
+    outcomes: Counter[str] = Counter()
+    number = 0
+    while outcomes["faults"] < faults:
+        number += 1
+        operation = Operation(rng, contents, number)
+        code, count = in_child(folder, operation, rng.randint(1, 3 * length[operation.kind] // 2), mode)
+        if code == 0:  # it ended before the fault
+            length[operation.kind] = max(10, count)
+            if verify(folder, [operation.after], rng) != operation.after:
+                raise SystemExit("what was committed is not there")
+            contents = operation.after
+            outcomes["operations that ended first"] += 1
+            continue
+        if code != (-signal.SIGKILL if mode == "k" else REPORTED):
+            raise SystemExit(f"{operation.kind} ended with {code}")
+        before = contents
+        try:
+            contents = verify(folder, [before, operation.after], rng)
+        except AsterismError as error:
+            raise SystemExit(f"after a fault in {operation.kind}: {error!r}") from error
+        outcomes["faults"] += 1
+        outcomes[f"in {operation.kind}"] += 1
+        if before != operation.after:
+            outcomes["kept the old state" if contents == before else "had the new state"] += 1
+    print(", ".join(f"{name} {count}" for name, count in sorted(outcomes.items())), f"documents {len(contents)}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))

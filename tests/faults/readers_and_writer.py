@@ -1,0 +1,69 @@
+"""One process of the concurrency test: `python -m tests.faults.readers_and_writer write|read FOLDER SECONDS SEED`.
+
+Documents come and go in groups of five that share a field, one commit a group: whoever sees four of them saw something
+that was never committed. Prints how often it looked.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+from asterism import Collection, Document, TokenSearch
+from tests.faults.driver import vectors_of
+
+GROUP = 5
+
+
+def add_group(collection: Collection, group: int) -> None:
+    documents = [Document(f"g{group}-{i}", f"{group} {i}", metadata={"group": group}) for i in range(GROUP)]
+    with collection.writing() as writer:
+        writer.add(documents, vectors_of([document.text for document in documents]))
+
+
+def write(collection: Collection, until: float, rng: random.Random) -> int:
+    groups = sorted({document.metadata["group"] for document in collection.documents()})
+    commits, group = 0, max(groups)
+    while time.monotonic() < until:
+        what = rng.random()
+        if what < 0.6:
+            group += 1
+            add_group(collection, group)
+            groups.append(group)
+        elif what < 0.9 and len(groups) > 10:
+            gone = groups.pop(rng.randrange(len(groups)))
+            with collection.writing() as writer:
+                writer.delete([f"g{gone}-{i}" for i in range(GROUP)])
+        else:
+            with collection.writing() as writer:
+                writer.compact() if what > 0.95 else writer.settle()
+        commits += 1
+    return commits
+
+
+def read(collection: Collection, until: float, rng: random.Random) -> int:
+    looks = 0
+    while time.monotonic() < until:
+        method = rng.choice(["exact", "colbert", "xtr"])
+        query = vectors_of([f"{rng.randrange(60)} {rng.randrange(GROUP)}"])[0]
+        k = rng.choice([3, 10, 10_000])
+        where = {"group": rng.randrange(80)} if rng.random() < 0.3 else None
+        hits = collection.search(query, k, TokenSearch(method=method), where).documents
+        groups = Counter(document.metadata["group"] for document, _ in hits)
+        if k == 10_000 and set(groups.values()) - {GROUP}:
+            raise SystemExit(f"half a group: {groups}")
+        if any(document.text != document.id[1:].replace("-", " ") for document, _ in hits):
+            raise SystemExit("a document with another's text")
+        if [score for _, score in hits] != sorted((score for _, score in hits), reverse=True):
+            raise SystemExit("scores out of order")
+        looks += 1
+    return looks
+
+
+if __name__ == "__main__":
+    role, folder, seconds, seed = sys.argv[1:]
+    opened = Collection.open(Path(folder))
+    print((write if role == "write" else read)(opened, time.monotonic() + float(seconds), random.Random(seed)))

@@ -1,0 +1,137 @@
+"""Any byte of an index changed, any file cut short: `check` says so, and a search raises or gives the right answer."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from asterism import Collection, Document, TokenBuild, TokenSearch
+from asterism.errors import AsterismError, NewerFormat
+from asterism.indexes import collection_writer
+from asterism.indexes.storage import read_manifest, write_manifest
+from tests.conftest import make_query, make_vectors
+
+QUERY = make_query(16)
+Answers = list[tuple[str, str, float]]
+
+
+@pytest.fixture(scope="module", params=["flat", "coded"])
+def index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sixty documents in two segments, some deleted."""
+    path = tmp_path_factory.mktemp("damaged") / "x.ast"
+    collection = Collection.create(path, TokenBuild(), {"name": "none"})
+    before = collection_writer.FLAT_TOKENS
+    collection_writer.FLAT_TOKENS = 100 if request.param == "coded" else before
+    try:
+        for part in range(2):
+            documents = [Document(f"d{part}-{i}", f"text {i}", metadata={"n": i}) for i in range(30)]
+            with collection.writing() as writer:
+                writer.add(documents, make_vectors(30, seed=part, shortest=1))
+                if part == 0:
+                    writer.settle()
+        with collection.writing() as writer:
+            writer.delete([f"d1-{i}" for i in range(5)])
+    finally:
+        collection_writer.FLAT_TOKENS = before
+    collection.close()
+    return path
+
+
+def answers(path: Path) -> list[Answers]:
+    collection = Collection.open(path)
+    try:
+        found = []
+        for method in ("exact", "colbert", "xtr"):
+            for where in (None, {"n": {"$lt": 9}}):
+                hits = collection.search(QUERY, 10, TokenSearch(method=method), where).documents
+                found.append([(document.id, document.text, score) for document, score in hits])
+        return found
+    finally:
+        collection.close()
+
+
+def checked(path: Path) -> None:
+    collection = Collection.open(path)
+    try:
+        collection.check()
+    finally:
+        collection.close()
+
+
+def files_of(path: Path) -> list[Path]:
+    return sorted(file for file in path.rglob("*") if file.is_file() and file.stat().st_size)
+
+
+def look(path: Path, expected: list[Answers], what: str) -> None:
+    reported = False
+    try:
+        checked(path)
+    except AsterismError:
+        reported = True
+    assert reported, f"check did not see {what}"
+    try:
+        found = answers(path)
+    except AsterismError:
+        return
+    assert found == expected, f"a wrong answer after {what}"
+
+
+def damage(index: Path, tmp_path: Path, flips: int, cuts: int) -> None:
+    expected = answers(index)
+    checked(index)
+    rng = random.Random(5)
+    files = files_of(index)
+    sizes = np.array([file.stat().st_size for file in files])
+    half = [rng.choices(files, weights=sizes)[0] for _ in range(flips // 2)] + [
+        rng.choice(files) for _ in range(flips // 2)
+    ]
+    for number in range(flips + cuts):
+        file = half[number] if number < flips else rng.choice(files)
+        copy = tmp_path / "copy.ast"
+        shutil.copytree(index, copy)
+        target = copy / file.relative_to(index)
+        content = bytearray(target.read_bytes())
+        place = rng.randrange(len(content))
+        if number < flips:
+            content[place] ^= rng.randrange(1, 256)
+        else:
+            content = content[:place]
+        target.write_bytes(content)
+        look(copy, expected, f"{'a flip in' if number < flips else 'a cut of'} {file.name} at {place}")
+        shutil.rmtree(copy)
+
+
+def test_some_damage(index: Path, tmp_path: Path) -> None:
+    damage(index, tmp_path, flips=120, cuts=30)
+
+
+@pytest.mark.slow
+def test_much_damage(index: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    damage(index, tmp_path, flips=2_000, cuts=300)
+    with capsys.disabled():
+        print("\ndamaged: 2,000 flips, 300 cuts, all reported; no wrong answer")
+
+
+def test_a_missing_file_is_reported(index: Path, tmp_path: Path) -> None:
+    expected = answers(index)
+    for file in files_of(index):
+        copy = tmp_path / "copy.ast"
+        shutil.copytree(index, copy)
+        (copy / file.relative_to(index)).unlink()
+        look(copy, expected, f"{file.name} was removed")
+        shutil.rmtree(copy)
+
+
+def test_a_newer_format_says_so(index: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.ast"
+    shutil.copytree(index, copy)
+    manifest = json.loads(json.loads((copy / "manifest.json").read_text())["content"])
+    write_manifest(copy, {**manifest, "version": manifest["version"] + 1})
+    with pytest.raises(NewerFormat, match="upgrade"):
+        Collection.open(copy)
+    assert read_manifest(copy, manifest["kind"], 99)["version"] == manifest["version"] + 1

@@ -1,0 +1,47 @@
+"""A writer is killed, or finds the disk full, at any file operation: nothing that was committed is lost."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux") or shutil.which("cc") is None, reason="needs Linux and a C compiler"
+)
+
+
+@pytest.fixture(scope="module")
+def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    library = tmp_path_factory.mktemp("faults") / "file_faults.so"
+    command = ["cc", "-shared", "-fPIC", "-O1", "-o", str(library), str(HERE / "file_faults.c"), "-ldl"]
+    subprocess.run(command, check=True)
+    return library
+
+
+def drive(shim: Path, folder: Path, mode: str, faults: int, seed: int) -> str:
+    command = [sys.executable, "-m", "tests.faults.driver", str(folder), mode, str(faults), str(seed)]
+    environment = {**os.environ, "LD_PRELOAD": str(shim), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(command, cwd=HERE.parents[1], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    print(done.stdout)
+    return done.stdout
+
+
+@pytest.mark.parametrize("mode", ["k", "f"], ids=["killed", "disk full"])
+def test_a_few_faults(shim: Path, tmp_path: Path, mode: str) -> None:
+    assert "faults 15" in drive(shim, tmp_path / "x.ast", mode, 15, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("mode", "faults"), [("k", 400), ("f", 150)], ids=["killed", "disk full"])
+def test_many_faults(shim: Path, tmp_path: Path, mode: str, faults: int, capsys: pytest.CaptureFixture[str]) -> None:
+    counts = drive(shim, tmp_path / "x.ast", mode, faults, 11)
+    with capsys.disabled():
+        print(f"\n{'killed' if mode == 'k' else 'disk full'}: {counts.strip()}")
+    assert f"faults {faults}" in counts

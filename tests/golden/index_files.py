@@ -1,0 +1,62 @@
+"""The golden indexes: one folder for each format version, and what searches in it gave when it was written.
+
+python -m tests.golden.index_files     writes the newest; older ones are kept as they are
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+
+from asterism import Collection, Document, TokenBuild, TokenSearch, TokenVectors
+from asterism.indexes import collection_writer
+from asterism.indexes.collection import VERSION
+
+HERE = Path(__file__).parent
+QUERIES = 3
+DIMENSIONS = 16
+METHODS = ("exact", "colbert", "xtr")
+FILTER = {"$or": [{"n": {"$gte": 20}}, {"tags": "even"}]}
+
+
+def unit(rng: np.random.Generator, count: int) -> np.ndarray:
+    vectors = rng.normal(size=(count, DIMENSIONS))
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+
+def answers(collection: Collection) -> list[list[tuple[str, float]]]:
+    rng = np.random.default_rng(5)
+    found = []
+    for _ in range(QUERIES):
+        query = unit(rng, 4)
+        for method in METHODS:
+            for where in (None, FILTER):
+                hits = collection.search(query, 5, TokenSearch(method=method), where).documents
+                found.append([(document.id, score) for document, score in hits])
+    return found
+
+
+def write(folder: Path) -> None:
+    collection_writer.FLAT_TOKENS = 64
+    rng = np.random.default_rng(1)
+    collection = Collection.create(folder, TokenBuild(), {"name": "golden"})
+    for batch in range(2):
+        documents = [
+            Document(f"é{n}", f"Text {n} — テキスト", "title" * (n % 2), {"n": n, "tags": ["even", "odd"][n % 2]})
+            for n in range(15 * batch, 15 * batch + 15)
+        ]
+        with collection.writing() as writer:
+            writer.add(documents, TokenVectors.from_documents([unit(rng, 1 + n % 7) for n in range(15)]))
+            writer.settle() if batch == 0 else writer.delete(["é3", "é22"])
+    (HERE / f"{folder.name}.json").write_text(json.dumps(answers(collection), indent=1, ensure_ascii=False) + "\n")
+    collection.close()
+    (folder / "writer.lock").unlink()
+
+
+if __name__ == "__main__":
+    target = HERE / f"index-{VERSION}"
+    shutil.rmtree(target, ignore_errors=True)
+    write(target)

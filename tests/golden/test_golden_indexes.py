@@ -1,0 +1,30 @@
+"""Indexes of every format version are read as when they were written."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from asterism import Collection, Document
+from tests.conftest import make_vectors
+from tests.golden.index_files import HERE, answers
+
+FOLDERS = sorted(path for path in HERE.iterdir() if path.name.startswith("index-") and path.is_dir())
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
+def test_golden_index(folder: Path, tmp_path: Path) -> None:
+    copy = tmp_path / folder.name
+    shutil.copytree(folder, copy)
+    collection = Collection.open(copy)
+    collection.check()
+    expected = json.loads((HERE / f"{folder.name}.json").read_text())
+    assert [[list(hit) for hit in hits] for hits in answers(collection)] == expected
+    assert len(list(collection.documents())) == 28
+    with collection.writing() as writer:
+        writer.add([Document("new", "text")], make_vectors(1, shortest=2))
+        writer.compact()
+    collection.check()
