@@ -42,8 +42,10 @@ SEARCHES = [
     TokenSearch(method="colbert", probes=2, candidates=12, refine=6),
     TokenSearch(method="xtr", probes=2, retrieved=20),
     TokenSearch(method="xtr", probes=2, imputation="zero"),
-    TokenSearch(method="xtr", probes=2, imputation="cluster", cluster_tokens=30),
 ]
+CLUSTER = TokenSearch(
+    method="xtr", probes=2, imputation="cluster", cluster_tokens=30
+)  # counts the dead until compacted
 
 Stored = dict[str, tuple[Document, np.ndarray]]
 Results = list[list[tuple[str, float]]]
@@ -218,8 +220,7 @@ class Modelled:
         for id in long[:3] + long[-3:]:
             best = self.collection.search(self.model[id][1], 1, exact).documents[0]
             assert best[0].id == id
-        codec = self.collection.snapshot().codec
-        if self.model and codec is not None and codec.codec.is_flat:
+        if self.model and is_flat(self.collection):
             stored = TokenVectors.from_documents([matrix.astype(np.float16) for _, matrix in self.model.values()])
             expected = dict(zip(self.model, brute_force(stored, query), strict=True))
             hits = self.collection.search(query, ALL, exact).documents
@@ -292,7 +293,9 @@ def name_of(codec: dict[str, Any]) -> str:
 def batch(codec: dict[str, Any], first: int, count: int, seed: int) -> tuple[list[Document], TokenVectors]:
     longest = codec.get("fixed", 6)
     vectors = make_vectors(count, D, longest=longest, seed=seed, shortest=codec.get("fixed", 0))
-    return [Document(str(first + i), "text", metadata={"n": i % 3}) for i in range(count)], vectors
+    rounded = vectors.flat.astype(np.float16).astype(np.float32)  # as they are kept while flat
+    documents = [Document(str(first + i), "text", metadata={"n": i % 3}) for i in range(count)]
+    return documents, TokenVectors(rounded, vectors.offsets)
 
 
 def part_of(documents: list[Document], vectors: TokenVectors, a: int, b: int) -> tuple[list[Document], TokenVectors]:
@@ -308,9 +311,7 @@ def trained(
     with first.writing() as writer:
         writer.add(*batch(request.param, 0, 40, 1))
         writer.settle()
-        codec = first.snapshot().codec
-        assert codec is not None
-        assert not codec.codec.is_flat
+        assert not is_flat(first)
     shutil.copytree(tmp_path / "a", tmp_path / "b")
     monkeypatch.setattr(collection_writer, "OUTGROWN", ALL)
     monkeypatch.setattr(collection_writer, "DRIFTED", ALL)
@@ -330,6 +331,11 @@ def segments(collection: Collection) -> int:
     return len(collection.snapshot().segments)
 
 
+def is_flat(collection: Collection) -> bool:
+    codec = collection.snapshot().codec
+    return codec is not None and codec.codec.is_flat
+
+
 Trained = tuple[dict[str, Any], Collection, Collection]
 
 
@@ -343,14 +349,15 @@ def test_several_segments_are_searched_as_one(trained: Trained, monkeypatch: pyt
     with one.writing() as writer:
         writer.add(documents, vectors)
     assert (segments(many), segments(one)) == (7, 2)
-    expected = results(one)
-    assert results(many) == expected
+    searches = [*SEARCHES, CLUSTER]
+    expected = results(one, 10, searches)
+    assert results(many, 10, searches) == expected
     with one.writing() as writer:
         writer.compact()
-    assert results(one) == expected
+    assert results(one, 10, searches) == expected
     with many.writing() as writer:
         writer.settle()
-    assert results(many) == expected
+    assert results(many, 10, searches) == expected
 
 
 def test_add_then_delete_is_never_added(trained: Trained) -> None:
@@ -362,8 +369,9 @@ def test_add_then_delete_is_never_added(trained: Trained) -> None:
     assert results(grown) == before
     with grown.writing() as writer:
         writer.compact()
-    assert results(grown) == before
     assert segments(grown) == 1
+    assert results(grown) == before
+    assert results(grown, 10, [CLUSTER]) == results(plain, 10, [CLUSTER])
 
 
 def test_an_update_to_the_same_vectors_changes_no_score(trained: Trained) -> None:
@@ -412,7 +420,7 @@ def test_what_was_stored_survives_merging_and_training_again(trained: Trained, m
     documents, vectors = batch(codec, 0, 40, 1)
     query = make_query(D, 5, 1)
     truth = dict(zip((document.id for document in documents), brute_force(vectors, query), strict=True))
-    tolerance = {1: 1.5, 2: 0.8, 4: 0.3}.get(codec["bits"], 0.01) if "refinement" not in codec else 0.01
+    tolerance = {1: 1.5, 2: 0.8, 4: 0.6}.get(codec["bits"], 0.01) if "refinement" not in codec else 0.01
     names = set()
     for _ in range(3):
         with collection.writing() as writer:
@@ -456,8 +464,9 @@ def test_a_refused_batch_changes_nothing(tmp_path: Path) -> None:
 def test_documents_without_vectors_survive_training_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also alone in a segment."""
     modelled = Modelled(tmp_path / "x", TokenBuild(threads=1))
-    modelled.put([str(i) for i in range(20)], [{}] * 20, 1, False)
+    modelled.put([str(i) for i in range(40)], [{}] * 40, 1, False)
     modelled.do("settle")
+    assert not is_flat(modelled.collection)
     with modelled.collection.writing() as writer:
         writer.add([Document("empty", "")], TokenVectors(np.zeros((0, D), np.float32), [0, 0]))
         monkeypatch.setattr(collection_writer, "OUTGROWN", 1)
@@ -470,11 +479,12 @@ def test_a_drifted_collection_whose_vectors_are_all_gone_can_be_compacted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     modelled = Modelled(tmp_path / "x", TokenBuild(threads=1))
-    modelled.put([str(i) for i in range(20)], [{}] * 20, 1, False)
+    modelled.put([str(i) for i in range(40)], [{}] * 40, 1, False)
     modelled.do("settle")
+    assert not is_flat(modelled.collection)
     with modelled.collection.writing() as writer:
         writer.add([Document("empty", "")], TokenVectors(np.zeros((0, D), np.float32), [0, 0]))
-        writer.delete([str(i) for i in range(20)])
+        writer.delete([str(i) for i in range(40)])
         monkeypatch.setattr(collection_writer, "DRIFTED", 0)
         writer.compact()
     modelled.model = {"empty": (Document("empty", ""), np.zeros((0, D), np.float32))}
@@ -489,7 +499,5 @@ def test_many_small_batches_do_not_leave_many_segments(tmp_path: Path, monkeypat
         for i in range(20):
             writer.add([Document(str(i), "")], TokenVectors(make_query(D, 3, i), [0, 3]))
             assert segments(collection) <= 4
-        snapshot = collection.snapshot()
-        assert snapshot.codec is not None
-        assert snapshot.codec.codec.is_flat
+        assert is_flat(collection)
     assert [document.id for document in collection.documents()] == [str(i) for i in range(20)]

@@ -20,7 +20,12 @@ def models(as_json: Annotated[bool, typer.Option("--json", help="One JSON object
             typer.echo(json.dumps({**line, "folder": str(found[name]) if found[name] else None}))
         return
     rows = [
-        (f"{name} (default)" if name == DEFAULT else name, str(model.megabytes), "yes" if found[name] else "", model.about)
+        (
+            f"{name} (default)" if name == DEFAULT else name,
+            str(model.megabytes),
+            "yes" if found[name] else "",
+            model.about,
+        )
         for name, model in MODELS.items()
     ]
     if not sys.stdout.isatty():

@@ -19,6 +19,7 @@ from .backbone import Backbone
 from .batching import batches
 from .checkpoint import Checkpoint
 from .file_hashes import remembered_hashes
+from .freed_memory import give_back
 from .heads import width_after
 from .spans import TokenSpan, token_spans
 from .tokens import TextRules, TokenisedTexts, tokenised
@@ -161,6 +162,8 @@ class Encoder:
             coming = ahead.submit(self._tokenised_next, chunks, side)
             while (texts := coming.result()) is not None:
                 coming = ahead.submit(self._tokenised_next, chunks, side)
+                if done:
+                    give_back()
                 part = self._represented(texts, side, views)
                 done += part.texts
                 if progress:
