@@ -18,7 +18,7 @@ MAY_IMPORT = {
     "settings": {"errors"},
     "corpus": {"errors"},
     "readers": {"errors", "corpus"},
-    "stdlib_docstrings": {"corpus"},
+    "stdlib_docstrings": {"errors", "corpus"},
     "results": {"errors", "corpus"},
     "representations": {"errors"},
     "kernels": {"errors"},

@@ -202,21 +202,32 @@ class Retriever:
         return [_ranking(query, chosen.method, one, encoding) for query, one in zip(queries, found, strict=True)]
 
     def explain(
-        self, query: str, id: str, *, method: Method | None = None, settings: TokenSearch | None = None
+        self,
+        query: str,
+        id: str,
+        *,
+        k: int = 10,
+        method: Method | None = None,
+        filter: Mapping[str, Any] | None = None,
+        settings: TokenSearch | None = None,
     ) -> Explanation:
-        """For each token of the query the token of the document that answered it, with its place in the text."""
+        """For each token of the query the token of the document that answered it, with its place in the text.
+
+        What XTR imputes depends on k and on the filter: give those of the search.
+        """
         chosen = _search_settings(method, settings)
         _check_query(query)
         _check_id(id)
         encoded = self.encoder.encode_query([query], views=["multi_vector"]).multi_vector
         if encoded is None:
             raise ModelDiffers("the model has no token vectors")
-        matched = self._collection.matched(encoded[0], id, chosen)
+        matched = self._collection.matched(encoded[0], id, chosen, whole_number("k", k, 1), filter)
         if not len(matched.similarities):
             return Explanation(query, chosen.method, matched.document, float("-inf"), ())
         answers = _answers(matched, chosen)
         matches = self._matches(query, matched, answers)
-        return Explanation(query, chosen.method, matched.document, total_score(answers, chosen), matches)
+        score = total_score(answers, chosen, matched.imputed)
+        return Explanation(query, chosen.method, matched.document, score, matches)
 
     def _matches(self, query: str, matched: MatchedDocument, answers: list[Answer]) -> tuple[Match, ...]:
         document = matched.document

@@ -229,7 +229,7 @@ class Modelled:
             assert scores == sorted(scores, reverse=True)
 
 
-@settings(QUIET, max_examples=25, phases=[Phase.explicit, Phase.generate])  # shrinking would take minutes
+@settings(QUIET, max_examples=18, phases=[Phase.explicit, Phase.generate])  # shrinking would take minutes
 @given(
     steps=st.lists(operations, min_size=3, max_size=12),
     where=st.lists(filters, min_size=12, max_size=12),

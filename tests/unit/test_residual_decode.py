@@ -86,7 +86,7 @@ def test_rotation_of_no_rows_is_no_rows() -> None:
     assert reference.rotate(none, signs).shape == reference.unrotate(none, signs).shape == (0, 24)
 
 
-@pytest.mark.parametrize("d", [1, 3, 16, 33, 64, 100, 128])
+@pytest.mark.parametrize("d", [1, 16, 33, 100, 128])
 @pytest.mark.parametrize("settings", CODED, ids=name_of)
 def test_decoded_vectors_have_the_similarities_of_their_codes(settings: dict[str, Any], d: int, tmp_path: Path) -> None:
     """Up to the query's bytes: half a step a coordinate."""
@@ -150,7 +150,7 @@ def test_left_over_grows_with_drift(tmp_path: Path) -> None:
 @pytest.mark.parametrize("parts", [1, 3])
 @pytest.mark.parametrize("build", CODECS, ids=name_of)
 def test_single_similarities_add_up_to_the_score_of_a_search(build: dict[str, Any], parts: int, tmp_path: Path) -> None:
-    """To the bit; for XTR, which adds the differences to what is imputed, up to rounding."""
+    """To the bit, for every method."""
     vectors = vectors_for(build)
     collection = collection_of(tmp_path / "x", vectors, build, parts)
     for tokens, method in [(1, "exact"), (9, "exact"), (9, "colbert"), (1, "xtr"), (9, "xtr")]:
@@ -159,7 +159,7 @@ def test_single_similarities_add_up_to_the_score_of_a_search(build: dict[str, An
         hits = collection.search(query, len(vectors), settings).documents
         assert len(hits) == len(vectors)
         for document, score in hits:
-            matched = collection.matched(query, document.id, settings)
+            matched = collection.matched(query, document.id, settings, len(vectors))
             assert matched.document == document
             assert matched.similarities.shape == (len(vectors[int(document.id)]), tokens)
             assert matched.centroids.shape == (len(vectors[int(document.id)]),)
@@ -169,9 +169,9 @@ def test_single_similarities_add_up_to_the_score_of_a_search(build: dict[str, An
                 answers = xtr_answers(
                     matched.similarities, matched.centroids, matched.imputed, matched.probed, settings.imputation
                 )
-                assert total_score(answers, settings) == pytest.approx(score, rel=1e-6, abs=1e-6)
+                assert total_score(answers, settings, matched.imputed) == score
             else:
-                assert total_score(maxsim_answers(matched.similarities), settings) == score
+                assert total_score(maxsim_answers(matched.similarities), settings, matched.imputed) == score
 
 
 @pytest.mark.usefixtures("trains_early")

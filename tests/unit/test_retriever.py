@@ -326,7 +326,6 @@ def test_missing_goes_on_where_it_stopped(put: Put) -> None:
     assert list(made.missing(iter(FEW))) == []
 
 
-@pytest.mark.xfail(reason="Collection.documents yields within its transaction", raises=DamagedIndex, strict=True)
 def test_iterating_does_not_hold_the_index(put: Put) -> None:
     made = put()
     with closing(iter(made)) as documents:  # type: ignore[type-var]
@@ -467,11 +466,12 @@ def test_an_explanation_of_xtr_tells_what_was_imputed(clustered: Retriever, sett
     assert imputed > 0 or not settings.probes
 
 
-@pytest.mark.xfail(reason="total_score does not add as the engine does", strict=True)
 def test_an_explanation_of_xtr_has_the_score_to_the_bit(clustered: Retriever) -> None:
     for settings in XTR:
-        for hit in clustered.search(QUERIES[1], 8, settings=settings):
-            assert clustered.explain(QUERIES[1], hit.id, settings=settings).score == hit.score
+        for k, where in ((8, None), (8, {"n": {"$lt": 120}}), (150, None)):
+            for hit in clustered.search(QUERIES[1], k, settings=settings, filter=where)[:8]:
+                explanation = clustered.explain(QUERIES[1], hit.id, k=k, settings=settings, filter=where)
+                assert explanation.score == hit.score
 
 
 def test_explain_in_a_flat_index(few: Retriever) -> None:

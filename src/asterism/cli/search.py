@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -50,7 +50,7 @@ def search(
     with Retriever.open(folder, model) as retriever:
         count = _count(k, len(retriever))
         ranking = retriever.search(text, count, method=method, filter=chosen)  # type: ignore[arg-type]  # checked there
-        reasons = _reasons(retriever, ranking, explain)
+        reasons = _reasons(retriever, ranking, count, chosen) if explain else []
     if as_json:
         _print_lines(ranking, reasons)
     elif sys.stdout.isatty():
@@ -67,10 +67,9 @@ def _count(k: int | None, documents: int) -> int:
     return k
 
 
-def _reasons(retriever: Retriever, ranking: Ranking, wanted: bool) -> list[Explanation]:
-    if not wanted:
-        return []
-    return [retriever.explain(ranking.query, hit.id, method=ranking.method) for hit in ranking]  # type: ignore[arg-type]
+def _reasons(retriever: Retriever, ranking: Ranking, k: int, where: dict[str, Any] | None) -> list[Explanation]:
+    method: Any = ranking.method
+    return [retriever.explain(ranking.query, hit.id, k=k, method=method, filter=where) for hit in ranking]
 
 
 def _print_lines(ranking: Ranking, reasons: list[Explanation]) -> None:

@@ -171,8 +171,9 @@ class Collection:
         with self.reading() as view:
             numbers = view.all_numbers()
         for start in range(0, len(numbers), 256):
-            with self.reading() as view:
-                yield from view.documents(numbers[start : start + 256].tolist()).values()
+            with self.reading() as view:  # closed before the caller, who may read and write meanwhile, goes on
+                found = view.documents(numbers[start : start + 256].tolist())
+            yield from found.values()
 
     def search(
         self, query: npt.ArrayLike, k: int, settings: TokenSearch, where: Mapping[str, Any] | None = None
@@ -207,15 +208,18 @@ class Collection:
             if found is not None:
                 return found
 
-    def matched(self, query: npt.ArrayLike, id: str, settings: TokenSearch) -> MatchedDocument:
-        """How each vector of a query (q, d) compares with each of a document."""
+    def matched(
+        self, query: npt.ArrayLike, id: str, settings: TokenSearch, k: int = 10, where: Mapping[str, Any] | None = None
+    ) -> MatchedDocument:
+        """How each vector of a query (q, d) compares with each of a document, in a search for k with a filter."""
         with self.reading() as view:
             number = view.numbers_of([id]).get(id)
             if number is None:
                 raise UnknownDocument(f"there is no document with the id {id!r} in {self.path}")
             document = view.documents([number])[number]
             snapshot = self._newest(view)
-            subset = self._subset(snapshot, view, None)
+            self._verify(snapshot, view)
+            subset = self._subset(snapshot, view, where)
         searcher, place = snapshot.searcher, positions(snapshot.numbers, [number])
         if searcher is None or not len(place):
             raise DamagedIndex(f"{self.path}: no segment holds the document {id!r}; {REMEDY}")
@@ -223,7 +227,7 @@ class Collection:
         imputed: npt.NDArray[np.float32] = np.zeros(0, np.float32)
         probed: list[npt.NDArray[np.uint32]] = []
         if settings.method == "xtr":
-            imputed, probed = searcher.retrieval(query, 10, settings, subset)
+            imputed, probed = searcher.retrieval(query, k, settings, subset)
         return MatchedDocument(document, searcher.similarities(query, at), searcher.centroids_of(at), imputed, probed)
 
     def put_fact(self, name: str, value: dict[str, Any]) -> None:

@@ -45,7 +45,7 @@ def _hadamard(x: Floats) -> Floats:
     n = x.shape[1]
     half = 1
     while half < n:
-        pairs = x.reshape(len(x), -1, 2, half)
+        pairs = x.reshape(len(x), n // (2 * half), 2, half)
         x = np.stack([pairs[:, :, 0] + pairs[:, :, 1], pairs[:, :, 0] - pairs[:, :, 1]], axis=2).reshape(len(x), n)
         half *= 2
     scaled: Floats = x * (np.float32(1) / np.sqrt(np.float32(n)))

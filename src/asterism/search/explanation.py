@@ -14,11 +14,15 @@ Floats = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Answer:
-    """What one query token adds to a score: a document's token (its place), or what was imputed (place -1)."""
+    """What one query token adds to a score: a document's token (its place), or what was imputed (place -1).
+
+    `found`: the query token met the document, if only with a token too dissimilar to be retrieved.
+    """
 
     token: int
     similarity: float
     imputed: bool
+    found: bool = True
 
 
 def maxsim_answers(similarities: Floats) -> list[Answer]:
@@ -43,16 +47,27 @@ def xtr_answers(
         column = np.where(np.isin(centroids, lists), similarities[:, j], -np.inf)
         token = int(column.argmax())
         similarity = float(column[token])
-        missed = similarity < imputed[j] if imputation == "kth" else not np.isfinite(similarity)
-        answers.append(Answer(-1, float(imputed[j]), True) if missed else Answer(token, similarity, False))
+        found = bool(np.isfinite(similarity))
+        missed = similarity < imputed[j] if imputation == "kth" else not found
+        answers.append(Answer(-1, float(imputed[j]), True, found) if missed else Answer(token, similarity, False))
     return answers
 
 
-def total_score(answers: list[Answer], settings: TokenSearch) -> float:
-    """The sum, in the order and precision in which the engine adds; for imputation "none" the mean of those found."""
-    total = np.float32(0)
-    for answer in answers:
-        total += np.float32(answer.similarity)
+def total_score(answers: list[Answer], settings: TokenSearch, imputed: Floats) -> float:
+    """The sum, in the order and precision in which the engine adds; for imputation "none" the mean of those found.
+
+    The engine takes what is imputed (q,) between two query tokens that met the document from prefix sums.
+    """
+    prefix = np.concatenate([np.zeros(1, np.float32), np.cumsum(imputed, dtype=np.float32)])
+    total, counted = np.float32(0), 0
+    for j, answer in enumerate(answers):
+        if answer.found:
+            if counted < j:
+                total += prefix[j] - prefix[counted]
+            total += np.float32(answer.similarity)
+            counted = j + 1
+    if counted < len(answers):
+        total += prefix[len(answers)] - prefix[counted]
     found = sum(not answer.imputed for answer in answers)
     if settings.method == "xtr" and settings.imputation == "none" and found:
         total = total / np.float32(found) * np.float32(len(answers))

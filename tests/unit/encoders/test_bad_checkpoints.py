@@ -127,7 +127,7 @@ def test_vocabulary_must_fit(good: Path, tmp_path: Path) -> None:
 
 
 def test_no_model(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="no model of a known layout"):
+    with pytest.raises(UnknownModel, match="no model of a known layout"):
         asterism.load_encoder(tmp_path)
     with pytest.raises(UnknownModel, match="did you mean 'all-MiniLM-L6-v2'"):
         asterism.load_encoder("all-MiniLM-L6-v3")

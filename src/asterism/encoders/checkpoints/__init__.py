@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-from ...errors import AsterismError, CheckpointError
+from ...errors import AsterismError, CheckpointError, UnknownModel
 from ..checkpoint import Checkpoint
 from . import asterism, bge_m3, colbert, constbert, pylate, sentence_transformers, xtr
 
@@ -37,5 +37,5 @@ def open_checkpoint(folder: Path) -> Checkpoint:
             raise
         except (KeyError, TypeError, ValueError, AttributeError) as error:  # a setting that is no number, no list …
             raise CheckpointError(f"{folder} is not as a {layout.FAMILY} folder should be: {error!r}") from error
-    expected = "\n".join(f"  {layout.FAMILY}: {layout.FILES}" for layout in LAYOUTS)
-    raise CheckpointError(f"{folder} is no model of a known layout, expected one of\n{expected}")
+    expected = "; ".join(f"{layout.FAMILY} ({layout.FILES})" for layout in LAYOUTS)
+    raise UnknownModel(f"{folder} is no model of a known layout, expected one of: {expected}")
