@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ..representations.multi_vector import FloatArray, TokenVectors
 from .residual_codec import ResidualCodec
-from .storage import ArrayWriter, fsync_folder, write_arrays
+from .storage import ArrayWriter, forget_pages, fsync_folder, write_arrays
 from .token_segment import OpenSegment, SegmentFacts, inverted_lists
 
 CHUNK_TOKENS = 1 << 14
@@ -46,6 +46,11 @@ class Living:
             yield starts + np.arange(len(starts))
             first = last
 
+    def forget(self) -> None:
+        """What is read once, front to back, need not stay in memory."""
+        for array in (self.segment.codes, self.segment.fine, self.segment.scales, self.segment.centroids):
+            forget_pages(array)
+
 
 class LivingVectors:
     """The vectors of living documents, decoded where they are codes; can be read any number of times."""
@@ -63,6 +68,7 @@ class LivingVectors:
                 ends = np.cumsum(lengths[first:])
                 count = int(np.searchsorted(ends, len(rows), side="right"))
                 yield TokenVectors(self._floats(part.segment, rows), np.concatenate([[0], ends[:count]]))
+                part.forget()
                 first += count
 
     def _floats(self, segment: OpenSegment, rows: npt.NDArray[np.int64]) -> FloatArray:
@@ -95,6 +101,7 @@ def merge_segments(folder: Path, name: str, parts: Sequence[Living], codec: Resi
                 done += len(rows)
                 for key, writer in writers.items():
                     writer.write(getattr(part.segment, key)[rows])
+                part.forget()
         files = {f"{key}.npy": writer.close() for key, writer in writers.items()}
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     small = inverted_lists(nearest, offsets, len(codec.centroids))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import glob
 import json
+import mmap
 import os
 import shutil
 import tempfile
@@ -114,6 +115,13 @@ def map_array(path: Path, facts: FileFacts, dtype: npt.DTypeLike, shape: tuple[i
     if 0 in shape:
         return np.empty(shape, dtype)
     return np.asarray(np.memmap(path, dtype, "r", len(header), shape))
+
+
+def forget_pages(array: npt.NDArray[Any] | None) -> None:
+    """Take the pages of a mapped array out of this process's memory; they are read again when they are needed."""
+    mapped = getattr(getattr(array, "base", None), "_mmap", None)
+    if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
+        mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def load_verified(path: Path, expected: dict[str, int], dtype: npt.DTypeLike, dimensions: int) -> npt.NDArray[Any]:
