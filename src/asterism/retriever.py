@@ -272,7 +272,7 @@ class Retriever:
         model = self._collection.facts("model")
         settings = self._collection.facts("settings")
         codec = snapshot.codec
-        flat = codec is None or codec.codec.is_flat
+        flat = codec is None or codec.untrained
         return {
             "path": str(self.path),
             "documents": snapshot.state.documents,

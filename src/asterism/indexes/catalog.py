@@ -95,6 +95,7 @@ class Catalog:
             connection = self._connection()
             connection.execute("BEGIN")
             try:
+                connection.execute("SELECT 1 FROM facts").fetchone()  # BEGIN alone takes no lock: others could commit
                 yield CatalogView(connection, self.path)
             finally:
                 if connection.in_transaction:

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from ..corpus import Document
 from ..errors import DamagedIndex, IndexExists, IndexFolderError, UnknownDocument
-from ..settings import TokenBuild, TokenSearch
+from ..settings import TokenBuild, TokenSearch, whole_number
 from .catalog import CATALOG, Catalog, CatalogView, State, create_catalog
 from .catalog_seal import SealedFile
 from .collection_writer import CollectionWriter
@@ -190,6 +190,7 @@ class Collection:
         threads: int = 1,
     ) -> list[Found]:
         """Queries, each (tokens, d); `threads` share them. One query may itself use `settings.threads`."""
+        whole_number("k", k, 1)
         while True:
             with self.reading() as view:
                 snapshot = self._newest(view)
@@ -228,7 +229,8 @@ class Collection:
         probed: list[npt.NDArray[np.uint32]] = []
         if settings.method == "xtr":
             imputed, probed = searcher.retrieval(query, k, settings, subset)
-        return MatchedDocument(document, searcher.similarities(query, at), searcher.centroids_of(at), imputed, probed)
+        similarities = searcher.similarities(query, at, finest=settings.method != "xtr")  # XTR sees the codes alone
+        return MatchedDocument(document, similarities, searcher.centroids_of(at), imputed, probed)
 
     def put_fact(self, name: str, value: dict[str, Any]) -> None:
         """Keep a JSON object with the collection."""
@@ -237,9 +239,8 @@ class Collection:
 
     def check(self) -> None:
         """Read everything and compare checksums; raises DamagedIndex at the first thing that is wrong."""
-        manifest = read_manifest(self.path, KIND, VERSION)
         with self.reading() as view:
-            self._check_seal(manifest)
+            self._check_seal(read_manifest(self.path, KIND, VERSION))
             view.check()
             snapshot = Snapshot.open(self.path, view, None)
             if snapshot.codec is not None:

@@ -11,13 +11,14 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 
 from ..corpus import Document
-from ..errors import DocumentError, UnknownDocument, VectorsError
+from ..errors import DocumentError, IndexFolderError, UnknownDocument, VectorsError
 from ..representations.multi_vector import FloatArray, TokenVectors
 from ..settings import TokenBuild, cores
 from .catalog import Catalog, CatalogEdit, Numbers, Part, State
@@ -105,7 +106,7 @@ class CollectionWriter:
                 edit.insert(int(numbers[0]), documents)
                 self._commit(edit, new)
         except BaseException:
-            self._remove(made)
+            self._remove_uncommitted(made)
             raise
         self._settle_if_much()
 
@@ -151,17 +152,21 @@ class CollectionWriter:
         """In the middle of a long add: bound the disk space of floats, and the number of open files."""
         snapshot = self._snapshot()
         tokens = sum(stored.segment.facts.tokens for stored in snapshot.segments)
-        flat = snapshot.codec is not None and snapshot.codec.codec.is_flat
-        if tokens >= MOST_FLAT_TOKENS if flat else len(snapshot.segments) >= MOST_SEGMENTS:
+        flat = snapshot.codec is not None and snapshot.codec.untrained
+        if flat and tokens >= MOST_FLAT_TOKENS:
+            self.settle()
+        elif len(snapshot.segments) >= MOST_SEGMENTS and flat:
+            self._merge(snapshot, _young(snapshot))
+        elif len(snapshot.segments) >= MOST_SEGMENTS:
             self.settle()
 
     def _wants_training(self, snapshot: Snapshot) -> bool:
         if snapshot.codec is None:
             return False
         tokens = sum(int(snapshot.living(stored).lengths().sum()) for stored in snapshot.segments)
-        if snapshot.codec.codec.is_flat:
+        if snapshot.codec.untrained:
             return tokens >= FLAT_TOKENS
-        return tokens >= OUTGROWN * snapshot.codec.tokens or drift(snapshot) >= DRIFTED
+        return tokens > 0 and (tokens >= OUTGROWN * snapshot.codec.tokens or drift(snapshot) >= DRIFTED)
 
     def _train_again(self, snapshot: Snapshot) -> None:
         """A new codec from all living vectors, and one segment of them; codes are decoded for it."""
@@ -178,7 +183,7 @@ class CollectionWriter:
             state, part = self._coded(state, vectors, numbers, sample.tokens, codec, made)
             self._replace(snapshot, state, (part,), snapshot.numbers[~snapshot.alive])
         except BaseException:
-            self._remove(made)
+            self._remove_uncommitted(made)
             raise
         self._remove_parts(snapshot.segments, snapshot.codec)
 
@@ -200,7 +205,7 @@ class CollectionWriter:
                 kept = (*kept, self._published(facts, numbers[alive], left_over, snapshot.codec))
             self._replace(snapshot, state, kept, numbers[~alive])
         except BaseException:
-            self._remove(made)
+            self._remove_uncommitted(made)
             raise
         self._remove_parts(young, None)
 
@@ -249,7 +254,7 @@ class CollectionWriter:
             self._folder, name, stream, len(numbers), tokens, codec.codec, codec.settings, self._threads
         )
         left_over = 0.0
-        if not codec.codec.is_flat and tokens:
+        if not codec.untrained and tokens:
             left_over = codec.codec.left_over(_sampled(vectors, tokens), self._threads)
         return state, self._published(facts, numbers, left_over, codec)
 
@@ -262,6 +267,13 @@ class CollectionWriter:
     def _remove(self, made: Iterable[Path]) -> None:
         for folder in made:
             shutil.rmtree(folder, ignore_errors=True)
+
+    def _remove_uncommitted(self, made: Iterable[Path]) -> None:
+        """After an error; an interruption may have come just after the commit."""
+        with suppress(IndexFolderError), self._catalog.reading() as view:  # otherwise they are swept later
+            state = view.state()
+            named = {part.name for part in (*state.segments, state.codec) if part}
+            self._remove(folder for folder in made if folder.name not in named)
 
     def _remove_parts(self, segments: Sequence[StoredSegment], codec: StoredCodec | None) -> None:
         """Folders that the state no longer names; who has them mapped goes on reading them."""

@@ -38,6 +38,11 @@ class StoredCodec:
     left_over: float
     files: FileFacts
 
+    @property
+    def untrained(self) -> bool:
+        """Floats under one centroid, as every collection begins."""
+        return self.tokens == 0
+
 
 @dataclass(frozen=True)
 class StoredSegment:

@@ -235,10 +235,9 @@ def folder_in_the_making(target: Path) -> Iterator[Path]:
 
 
 def _sweep(leftover: Path) -> None:
-    """Remove a folder that nobody is making any more."""
-    if (leftover / LOCK).exists():
-        with suppress(IndexFolderError), writing(leftover):
-            shutil.rmtree(leftover, ignore_errors=True)
+    """Remove a folder that nobody is making any more: nobody holds its lock."""
+    with suppress(IndexFolderError), writing(leftover):
+        shutil.rmtree(leftover, ignore_errors=True)
 
 
 @contextmanager

@@ -91,11 +91,11 @@ class TokenSearcher:
             ids, scores, timings = self._engine.search_many(flat, starts, wanted, native, checked, workers)
         return TokenHits(ids, scores, timings)
 
-    def similarities(self, query: npt.ArrayLike, document: int) -> Floats:
+    def similarities(self, query: npt.ArrayLike, document: int, finest: bool = True) -> Floats:
         """Query (q, d), a document's number -> (tokens, q), to the bit as a search computes them."""
         tokens = self._checked_query(query, "the query")
         segment, rows = self._place(document)
-        stored: npt.NDArray[Any] = segment.codes[rows] if segment.fine is None else segment.fine[rows]
+        stored: npt.NDArray[Any] = segment.fine[rows] if segment.fine is not None and finest else segment.codes[rows]
         if stored.dtype != np.uint8:
             return reference.float_similarities(stored, tokens)
         codec = self.codec
