@@ -123,6 +123,7 @@ def test_leftovers_of_a_killed_build_are_swept(tmp_path: Path) -> None:
     for folder in (dead, foreign, living):
         folder.mkdir()
     (dead / LOCK).touch()
+    (foreign / "notes").touch()
     with writing(living):
         TokenIndex.build(tmp_path / "x", make_vectors(5, 8, shortest=1))
     assert not dead.exists()

@@ -235,9 +235,12 @@ def folder_in_the_making(target: Path) -> Iterator[Path]:
 
 
 def _sweep(leftover: Path) -> None:
-    """Remove a folder that nobody is making any more: nobody holds its lock."""
-    with suppress(IndexFolderError), writing(leftover):
-        shutil.rmtree(leftover, ignore_errors=True)
+    """Remove a folder that nobody is making any more: nobody holds its lock, or it is empty and never got one."""
+    with suppress(OSError):
+        leftover.rmdir()
+    if (leftover / LOCK).exists():
+        with suppress(IndexFolderError), writing(leftover):
+            shutil.rmtree(leftover, ignore_errors=True)
 
 
 @contextmanager
