@@ -10,7 +10,7 @@ NATIVE := $(wildcard native/*) CMakeLists.txt pyproject.toml
 
 .PHONY: demo test test-all test-parity lint sanitize clean
 .PHONY: bench-environments bench-token-search bench-growth bench-fixed
-.PHONY: bench-encode bench-encode-memory bench-int8-quality
+.PHONY: bench-encode bench-encode-memory bench-int8-quality bench-updates
 
 DATA ?= ../shared/data
 BENCH := .bench
@@ -84,6 +84,10 @@ bench-encode-memory:
 
 bench-int8-quality:
 	$(BENCH_PYTHON) benchmarks/int8_quality.py --data $(DATA)
+
+bench-updates:
+	$(BENCH)/envs/asterism/bin/asterism index $(DATA)/debian_desc_en --to $(BENCH)/debian.ast
+	$(BENCH_PYTHON) benchmarks/updates.py --index $(BENCH)/debian.ast --data $(DATA)/debian_desc_en --extra $(DATA)/scifact
 
 bench-fixed:
 	$(BENCH_PYTHON) benchmarks/fixed_vectors.py --vectors $(BENCH)/vectors --work $(BENCH)
