@@ -56,7 +56,7 @@ sanitize: $(SANITIZED)/.installed
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/bin/python -m pytest -m "not slow and not reference" -p no:cacheprovider \
 	tests/unit tests/parity tests/property tests/faults \
-	--ignore tests/unit/encoders --ignore tests/parity/test_encoders_equal_references.py \
+	--ignore tests/unit/encoders --ignore tests/unit/evaluation --ignore tests/parity/test_encoders_equal_references.py \
 	--ignore tests/parity/test_default_model.py --ignore tests/unit/test_retriever.py \
 	--ignore tests/unit/test_command_line.py --ignore tests/unit/test_bad_documents.py --ignore tests/faults/test_killed_writers.py
 
