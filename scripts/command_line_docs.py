@@ -30,7 +30,7 @@ def command_line_docs() -> str:
     from typer.main import get_command
     from typer.testing import CliRunner
 
-    from asterism.cli.main import app
+    from asterism.cli.application import app
 
     boxes, app.rich_markup_mode = app.rich_markup_mode, None
     try:

@@ -289,8 +289,10 @@ def _text_files(root: Path) -> list[str]:
     for folder, below, files in os.walk(root, onerror=refuse):
         below[:] = [name for name in below if not name.startswith(".")]
         for name in files:
-            if not name.startswith(".") and Path(name).suffix.lower() in TEXT_SUFFIXES:
-                found.append((Path(folder) / name).relative_to(root).as_posix())
+            path = Path(folder) / name
+            special = path.exists() and not path.is_file()  # reading a pipe would wait for ever
+            if not name.startswith(".") and path.suffix.lower() in TEXT_SUFFIXES and not special:
+                found.append(path.relative_to(root).as_posix())
     return sorted(found)
 
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import islice
+from math import isfinite
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, get_args
@@ -27,7 +28,7 @@ if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
 
 Progress = Callable[[int], None]
 
-BATCH_DOCUMENTS = 1024
+BATCH_DOCUMENTS = 256
 BATCH_CHARACTERS = 1 << 22
 LONGEST_QUERY = 100_000  # characters
 FAST = EncoderSettings(precision="int8")
@@ -110,7 +111,7 @@ class Retriever:
         return self._collection.path
 
     def add(self, documents: Iterable[Document], *, update: bool = False, progress: Progress | None = None) -> int:
-        """Add documents from any iterable, in batches of about a thousand; returns how many.
+        """Add documents from any iterable, in batches of 256; returns how many.
 
         A batch is there as a whole or not at all: what was committed before an error stays. An id that exists is an
         error unless `update`, which replaces the document. `progress` is called with the number of documents encoded.
@@ -194,8 +195,9 @@ class Retriever:
             _check_query(query)
         if not queries:
             return []
+        encoder = self.encoder  # loaded before the clock runs
         begin = time.perf_counter()
-        encoded = self.encoder.encode_query(queries, views=["multi_vector"]).multi_vector
+        encoded = encoder.encode_query(queries, views=["multi_vector"]).multi_vector
         vectors = [] if encoded is None else [encoded[i] for i in range(len(queries))]
         encoding = (time.perf_counter() - begin) / len(queries)
         found = self._collection.search_many(vectors, wanted, chosen, filter, workers)
@@ -285,6 +287,7 @@ class Retriever:
             "bits": settings["bits"],
             "centroids": 0 if codec is None or flat else len(codec.codec.centroids),
             "drift": round(drift(snapshot), 3),
+            "unfinished": self.job() is not None,
             "model": model["name"],
             "precision": model["settings"]["precision"],
         }
@@ -337,7 +340,7 @@ def _identity(model: str | os.PathLike[str], encoder: Encoder, settings: Encoder
 
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    """About a thousand documents, fewer where they are long."""
+    """A few hundred documents, fewer where they are long."""
     if isinstance(documents, Document | str | bytes) or not isinstance(documents, Iterable):
         raise DocumentError(f"a {type(documents).__name__} was given, expected several documents: put it into a list")
     rest = _readable(documents)
@@ -403,7 +406,8 @@ def _check_query(query: str) -> None:
 
 
 def _ranking(query: str, method: str, found: Found, encoding: float) -> Ranking:
-    hits = tuple(Hit(rank, doc.id, score, doc) for rank, (doc, score) in enumerate(found.documents, 1))
+    answers = [pair for pair in found.documents if isfinite(pair[1])]  # a document without words is no answer
+    hits = tuple(Hit(rank, document.id, score, document) for rank, (document, score) in enumerate(answers, 1))
     return Ranking(query, method, hits, {"encode": encoding, **found.timings})
 
 

@@ -178,9 +178,16 @@ def test_a_folder_that_is_no_index(model: Path, tmp_path: Path) -> None:
         refused(run("add", place, content), "expected a folder that asterism built")
         refused(run("delete", place, "fox"), "expected a folder that asterism built")
         refused(run("evaluate", place, "--data", folder), "queries.jsonl|BEIR")
-        refused(run("index", content, "--to", place, "--model", model), "expected a folder that asterism built")
+        refused(run("index", content, "--to", place, "--model", model), "is there and is no index")
     refused(run("search", tmp_path / "nowhere", "fox"), "nowhere")
     assert files(tmp_path) == before
+
+
+def test_options_that_contradict_each_other(index: Path, model: Path, tmp_path: Path) -> None:
+    more = jsonl(tmp_path / "x.jsonl", [{"_id": "new", "text": "new"}])
+    refused(run("add", index, more, "--update", "--skip-existing"), "expected one of them")
+    refused(run("index", "-", "-", "--to", tmp_path / "y.ast", "--model", model), "- was given twice")
+    refused(run("index", more, "--to", tmp_path / "y.ast", "--model", ""), "name is empty")
 
 
 def test_another_model(index: Path, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ import pytest
 
 import asterism
 from asterism import Document, Retriever
-from asterism.cli import main
+from asterism.cli import application
 from asterism.cli.demo import QUESTIONS
 from tests import layouts
 
@@ -51,10 +51,7 @@ def run(*arguments: object, stdin: bytes = b"") -> Ran:
         patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
         patch.setattr(sys, "stdout", out)
         patch.setattr(sys, "stderr", err)
-        with pytest.raises(SystemExit) as stopped:
-            main()
-    code = stopped.value.code
-    assert isinstance(code, int)
+        code = application.run()
     return Ran(code, *(stream.buffer.getvalue().decode() for stream in (out, err)))
 
 
@@ -155,11 +152,17 @@ def test_an_interrupted_index_goes_on(model: Path, tmp_path: Path) -> None:
     assert run("index", *inputs, "--to", tmp_path / "whole.ast", *settings).code == 0
     with Retriever.create(to, model, build=asterism.TokenBuild(bits=2)) as begun:
         job = {"build": repr(asterism.TokenBuild(bits=2)), "precision": "int8", "model": str(model)}
+        job["inputs"] = [str(given) for given in inputs]
         begun.start_job(job)
         begun.add([Document("fox", CORPUS[0]["text"], metadata={"year": 1999})])  # type: ignore[arg-type]
     ran = run("index", *inputs, "--to", to, "--model", model)
     assert (ran.code, ran.out) == (2, "")
-    assert "was begun with other settings" in ran.err
+    assert "was begun with other inputs or settings" in ran.err
+    refused = run("index", *inputs, *inputs, "--to", to, *settings)
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "is not finished" in run("add", to, *inputs, "--skip-existing").err
+    assert "is not finished" in run("search", to, "quick fox").err
+    assert run("info", to, "--json").lines()[0]["unfinished"]
     assert ids(to) == ["fox"]
     assert run("index", *inputs, "--to", to, *settings).code == 0
     with Retriever.open(to) as found, Retriever.open(tmp_path / "whole.ast") as whole:
@@ -183,7 +186,7 @@ def test_add(folder: Path, tmp_path: Path) -> None:
     more = jsonl(tmp_path / "more.jsonl", [{"_id": "new", "text": "read a file"}])
     ran = run("add", folder, more)
     assert (ran.code, ran.out) == (0, "")
-    assert ran.err.startswith(f"{folder}: 4 documents")
+    assert ran.err.startswith(f"1 added, 0 replaced, 0 skipped\n{folder}: 4 documents")
     assert "new" in ids(folder)
 
 
@@ -255,7 +258,8 @@ def test_search_with_a_filter(made: Path) -> None:
     where = json.dumps({"year": {"$gte": 2001}})
     found = run("search", made, "fox", "--filter", where, "--json").lines()
     assert {line["id"] for line in found} == {"light", "python"}
-    assert run("search", made, "fox", "--filter", '{"year": 7}', "--json") == (0, "", "")
+    nothing = run("search", made, "fox", "--filter", '{"year": 7}', "--json")
+    assert nothing == (0, "", "nothing found: no document matches the filter\n")
 
 
 def test_search_for_stdin(made: Path) -> None:
@@ -278,7 +282,7 @@ def test_search_explained(made: Path, method: str) -> None:
 
 def test_search_in_an_empty_index(folder: Path) -> None:
     assert run("delete", folder, *IDS, "-q").code == 0
-    assert run("search", folder, "fox") == (0, "", "")
+    assert run("search", folder, "fox") == (0, "", "nothing found: the index has no documents to search\n")
 
 
 def test_more_than_there_are(made: Path) -> None:
@@ -500,7 +504,36 @@ def test_a_reader_that_stops_early(made: Path) -> None:
     assert process.stderr is not None
     assert process.stderr.read() == b""
     process.stderr.close()
-    assert process.wait(60) in (0, 1)
+    assert process.wait(60) in (0, -signal.SIGPIPE)
+
+
+def test_an_output_that_cannot_be_written(made: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([COMMAND, "search", made, "fox", "--json"], stdout=full, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr.count(b"\n")) == (1, 1)
+    assert b"No space left" in done.stderr
+
+
+def test_documents_do_not_command_the_terminal(model: Path, tmp_path: Path) -> None:
+    wild = jsonl(
+        tmp_path / "x.jsonl", [{"_id": "a", "title": "t\x1b]0;x\x07", "text": "quick \x1b[31m [/red] fox \x9b2J"}]
+    )
+    assert run("index", wild, "--to", tmp_path / "x.ast", "--model", model).code == 0
+    for options in ((), ("--explain",)):
+        shown = run("search", tmp_path / "x.ast", "quick fox", *options).out
+        assert not set(shown) & {chr(code) for code in (*range(9), *range(11, 32), *range(127, 160))}
+        assert "␛]0;x␇" in shown
+
+
+def test_an_empty_folder_is_as_good_as_none(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "x.ast").mkdir()
+    assert run("index", *beir(tmp_path), "--to", tmp_path / "x.ast", "--model", model).code == 0
+
+
+def test_documents_without_words_are_no_answers(model: Path, tmp_path: Path) -> None:
+    texts = jsonl(tmp_path / "x.jsonl", [{"_id": "a", "text": ""}, {"_id": "b", "text": "fox"}])
+    assert run("index", texts, "--to", tmp_path / "x.ast", "--model", model).code == 0
+    assert all(line["score"] is not None for line in run("search", tmp_path / "x.ast", "fox", "--json").lines())
 
 
 def test_on_a_terminal(made: Path, model: Path, tmp_path: Path) -> None:
@@ -549,7 +582,7 @@ def test_a_stopped_index_goes_on(long_work: Any, number: signal.Signals) -> None
     with Retriever.open(to) as opened:
         opened.check()
         there = len(opened)
-        assert there % 1024 == 0
+        assert there % 256 == 0
         assert there < 4000
         assert opened.job() is not None
     assert run(*arguments, "--quiet") == (0, "", "")

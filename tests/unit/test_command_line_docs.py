@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from asterism.cli.main import app
+from asterism.cli.application import app
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "scripts" / "command_line_docs.py"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -345,3 +346,9 @@ def test_a_large_file_is_quick() -> None:
     assert len(readers._chunks("word " * 400_000)) > 1600
     assert len(readers._chunks("\n \n".join(["word"] * 100_000))) > 500
     assert readers._chunks("\n" + " " * 1_000_000) == []
+
+
+def test_a_pipe_in_a_folder_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("text")
+    os.mkfifo(tmp_path / "b.txt")
+    assert [document.id for document in read_documents(tmp_path)] == ["a.txt#1"]

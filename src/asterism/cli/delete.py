@@ -10,7 +10,7 @@ import typer
 from ..errors import InputError
 from .terminal import STDIN, Folder, Json, Quiet, print_json, stdin_text, summary
 
-Ids = Annotated[list[str] | None, typer.Argument(metavar="ID...", help="Which documents.", show_default=False)]
+Ids = Annotated[list[str] | None, typer.Argument(metavar="ID", help="Which documents.", show_default=False)]
 From = Annotated[
     str | None, typer.Option("--from", metavar="FILE", help="One id a line; - for stdin.", show_default=False)
 ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .terminal import visible
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
@@ -37,7 +39,8 @@ def print_explanation(console: Console, explanation: Explanation) -> None:
     for column in ("query", "answered by", "similarity"):
         table.add_column(column)
     for match in explanation.matches:
-        table.add_row(_name(explanation.query, match), _answer(explanation, match), f"{match.similarity:.3f}")
+        names = (_name(explanation.query, match), _answer(explanation, match), f"{match.similarity:.3f}")
+        table.add_row(*(Text(visible(name)) for name in names))
     console.print(Padding(table, (0, 0, 1, 4)))
     if explanation.imputed:
         console.print(Padding(f"{explanation.imputed:.3f} of {explanation.score:.3f} was imputed", (0, 0, 1, 4)))
@@ -59,7 +62,7 @@ def _answer(explanation: Explanation, match: Match) -> str:
 def _coloured(text: str, explanation: Explanation, field: str) -> Text:
     from rich.text import Text
 
-    shown = Text(text)
+    shown = Text(visible(text))
     for match in sorted(explanation.matches, key=lambda match: match.similarity):
         if match.field == field and not match.imputed:
             style = next(style for least, style in STYLES if match.similarity >= least or least == 0.0)

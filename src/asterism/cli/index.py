@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import IndexExists
+from ..errors import IndexExists, NotAnIndex
 from .terminal import CheckedInput, Inputs, Json, Quiet, checked_input, megabytes, print_json, progress_bar, summary
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ def index(
     encoder = EncoderSettings(precision=precision)  # type: ignore[arg-type]  # checked there
     begin = time.perf_counter()
     with checked_input(inputs, quiet) as documents:
-        job = {"build": repr(build), "precision": precision, "model": model or DEFAULT}
+        chosen = DEFAULT if model is None else model
+        job = {"build": repr(build), "precision": precision, "model": chosen, "inputs": list(inputs)}
         with opened(to, job, build, encoder) as retriever:
             fill(retriever, documents, quiet)
             report(retriever, begin, as_json, quiet)
@@ -56,18 +57,30 @@ def opened(to: Path, job: dict[str, Any], build: Any, encoder: Any) -> Retriever
     """A new index, or the one that an interrupted run with the same settings left."""
     from ..retriever import Retriever
 
-    if not to.exists():
+    if not to.exists() or _is_empty(to):
         retriever = Retriever.create(to, job["model"], build=build, encoder=encoder)
         retriever.start_job(job)
         return retriever
-    retriever = Retriever.open(to)
+    try:
+        retriever = Retriever.open(to)
+    except NotAnIndex as error:
+        raise IndexExists(f"{to} is there and is no index: choose another folder, or remove it first") from error
     unfinished = retriever.job()
     if unfinished is None and len(retriever):
         raise IndexExists(f"{to} is a finished index: use `asterism add`, choose another folder, or remove it first")
     if unfinished not in (None, job):
-        raise IndexExists(f"{to} was begun with other settings: give the same ones to go on, or remove it first")
+        raise IndexExists(f"{to} was begun with other inputs or settings: give the same to go on, or remove it first")
     retriever.start_job(job)
     return retriever
+
+
+def _is_empty(folder: Path) -> bool:
+    """A folder without anything in it is as good as none: it is removed, for an index is made by renaming."""
+    try:
+        folder.rmdir()
+    except OSError:
+        return False
+    return True
 
 
 def fill(retriever: Retriever, documents: CheckedInput, quiet: bool) -> None:
@@ -82,11 +95,13 @@ def fill(retriever: Retriever, documents: CheckedInput, quiet: bool) -> None:
     retriever.finish_job()
 
 
-def report(retriever: Retriever, begin: float, as_json: bool, quiet: bool) -> None:
-    """What is there now, and how long it took."""
+def report(retriever: Retriever, begin: float, as_json: bool, quiet: bool, done: dict[str, int] | None = None) -> None:
+    """What is there now, what was done, and how long it took."""
     info, seconds = retriever.info(), time.perf_counter() - begin
     if as_json:
-        print_json({**info, "seconds": round(seconds, 2)})
+        print_json({**info, **(done or {}), "seconds": round(seconds, 2)})
     else:
+        if done is not None:
+            summary(", ".join(f"{count:,} {name}" for name, count in done.items()), quiet)
         size = f"{info['documents']:,} documents, {info['vectors']:,} vectors, {megabytes(info['bytes'])}"
         summary(f"{info['path']}: {size}, in {seconds:.1f} s", quiet)

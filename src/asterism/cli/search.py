@@ -9,7 +9,7 @@ import typer
 
 from ..errors import SettingError
 from .explained import as_data, print_explanation
-from .terminal import STDIN, Folder, Json, Model, parsed_filter, print_json, stdin_text
+from .terminal import STDIN, Folder, Json, Model, parsed_filter, print_json, stdin_text, summary, visible
 
 if TYPE_CHECKING:
     from ..results import Explanation, Ranking
@@ -48,9 +48,15 @@ def search(
     text = stdin_text() if query == STDIN else query
     chosen = parsed_filter(where)
     with Retriever.open(folder, model) as retriever:
+        unfinished, documents = retriever.job() is not None, len(retriever)
         count = _count(k, len(retriever))
         ranking = retriever.search(text, count, method=method, filter=chosen)  # type: ignore[arg-type]  # checked there
         reasons = _reasons(retriever, ranking, count, chosen) if explain else []
+    if unfinished:
+        summary(f"{folder} is not finished: run the `asterism index` that began it again", quiet=False)
+    if not len(ranking):
+        reason = "no document matches the filter" if documents and chosen else "the index has no documents to search"
+        summary(f"nothing found: {reason}", quiet=False)
     if as_json:
         _print_lines(ranking, reasons)
     elif sys.stdout.isatty():
@@ -83,11 +89,11 @@ def _print_plain(ranking: Ranking, reasons: list[Explanation]) -> None:
     """Columns separated by tabs: rank, score, id, title or text; explained, a line for each query token below."""
     for i, hit in enumerate(ranking):
         shown = " ".join((hit.document.title or hit.document.text).split())[:SNIPPET]
-        typer.echo(f"{hit.rank}\t{hit.score:.4f}\t{hit.id}\t{shown}")
+        typer.echo(f"{hit.rank}\t{hit.score:.4f}\t{visible(hit.id)}\t{visible(shown)}")
         for match in reasons[i].matches if reasons else ():
-            answer = "(imputed)" if match.imputed else match.token
+            answer = visible("(imputed)" if match.imputed else match.token)
             place = f"{match.field}:{match.begin}-{match.end}" if match.begin >= 0 else ""
-            typer.echo(f"\t{match.similarity:.3f}\t{match.query_token}\t{answer}\t{place}")
+            typer.echo(f"\t{match.similarity:.3f}\t{visible(match.query_token)}\t{answer}\t{place}")
 
 
 def print_ranking(ranking: Ranking, reasons: list[Explanation]) -> None:
@@ -97,18 +103,19 @@ def print_ranking(ranking: Ranking, reasons: list[Explanation]) -> None:
     from rich.text import Text
 
     console = Console()
-    if not len(ranking):
-        console.print("nothing found")
     for i, hit in enumerate(ranking):
         document = hit.document
-        head = Text.assemble((f"{hit.rank:2} ", "bold"), (f"{hit.score:7.3f}  ", "cyan"), (hit.id, "bold green"))
+        head = Text.assemble(
+            (f"{hit.rank:2} ", "bold"), (f"{hit.score:7.3f}  ", "cyan"), (visible(hit.id), "bold green")
+        )
         console.print(head)
         if i < len(reasons):
             print_explanation(console, reasons[i])
             continue
         if document.title:
-            console.print(Padding(Text(document.title, style="bold"), (0, 0, 0, 4)))
-        text = " ".join(document.text.split())
+            console.print(Padding(Text(visible(document.title), style="bold"), (0, 0, 0, 4)))
+        text = visible(" ".join(document.text.split()))
         console.print(Padding(Text(text[:SNIPPET] + ("…" if len(text) > SNIPPET else "")), (0, 0, 0, 4)))
     seconds = sum(ranking.timings.values())
-    console.print(Text(f"{len(ranking)} documents in {1000 * seconds:.1f} ms ({ranking.method})", style="dim"))
+    documents = "1 document" if len(ranking) == 1 else f"{len(ranking)} documents"
+    console.print(Text(f"{documents} in {1000 * seconds:.1f} ms ({ranking.method})", style="dim"))

@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from ..readers import Located
 
 STDIN = "-"
+CONTROLS = {code: 0x2400 + code for code in range(32) if code not in (9, 10)} | {127: 0x2421}
+CONTROLS |= dict.fromkeys(range(128, 160), 0xFFFD)
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The index.", show_default=False)]
 Inputs = Annotated[
     list[str],
     typer.Argument(
-        metavar="INPUT...",
+        metavar="INPUT",
         help="jsonl[.gz] in BEIR form, tsv, a folder of .txt and .md files, a BEIR folder, or - for jsonl on stdin.",
         show_default=False,
     ),
@@ -44,6 +46,11 @@ def print_json(value: dict[str, Any]) -> None:
         key: None if isinstance(item, float) and not abs(item) < float("inf") else item for key, item in value.items()
     }
     typer.echo(json.dumps(clean, ensure_ascii=False))
+
+
+def visible(text: str) -> str:
+    """Text of a document for a terminal, as long as before: control characters must not command it."""
+    return text.translate(CONTROLS)
 
 
 def parsed_filter(text: str | None) -> dict[str, Any] | None:
@@ -106,6 +113,8 @@ class CheckedInput:
         from ..readers import STDIN as STDIN_NAME
         from ..readers import located_documents, located_jsonl
 
+        if list(inputs).count(STDIN) > 1:
+            raise InputError("- was given twice, expected it once: stdin can be read only once")
         self._readers: list[Callable[[], Iterator[Located]]] = []
         for given in inputs:
             if given == STDIN:

@@ -38,6 +38,7 @@ class Encoder:
         """Load the weights into the runtime."""
         self._checkpoint = checkpoint
         self._settings = settings
+        self._since_given_back = 0
         pooled = checkpoint.multi_vector.pooling if checkpoint.multi_vector else None
         self._document = self._side(checkpoint.document, "document_length", pooled is not None)
         self._query = self._side(checkpoint.query, "query_length", False)
@@ -162,14 +163,20 @@ class Encoder:
             coming = ahead.submit(self._tokenised_next, chunks, side)
             while (texts := coming.result()) is not None:
                 coming = ahead.submit(self._tokenised_next, chunks, side)
-                if done:
-                    give_back()
                 part = self._represented(texts, side, views)
                 done += part.texts
+                self._give_back(part.texts)
                 if progress:
                     progress(done)
                 yield part
                 del part, texts  # not kept while the next ones are made
+
+    def _give_back(self, texts: int) -> None:
+        """Now and then: single queries need not wait for it."""
+        self._since_given_back += texts
+        if self._since_given_back >= CHUNK_TEXTS:
+            self._since_given_back = 0
+            give_back()
 
     def _wanted(self, views: Sequence[View] | None) -> tuple[str, ...]:
         if views is None:

@@ -39,6 +39,8 @@ def _folder(model: str | os.PathLike[str]) -> Path:
     """A folder that exists, else a name."""
     if not isinstance(model, str | os.PathLike):
         raise UnknownModel(f"{model!r} was given as a model, expected a folder or a name")
+    if not str(model).strip():
+        raise UnknownModel("the model's name is empty, expected a folder or a name")
     folder = Path(model).expanduser()
     if folder.is_dir():
         return folder

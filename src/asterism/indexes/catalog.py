@@ -294,7 +294,7 @@ def translated(path: Path) -> Iterator[None]:
     except sqlite3.OperationalError as error:
         message = str(error)
         if "locked" in message or "busy" in message:
-            raise IndexBusy(f"{path} is being written by another process: wait for it to end") from error
+            raise IndexBusy(f"{path} is being written by another process or thread: wait for it to end") from error
         if "full" in message or "disk I/O" in message:
             raise IndexFolderError(f"{path} cannot be written ({message}): make room, then try again") from error
         if "readonly" in message or "unable to open" in message:

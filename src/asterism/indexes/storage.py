@@ -185,7 +185,8 @@ def read_manifest(
     except (FileNotFoundError, NotADirectoryError) as error:
         if checksum is not None:
             raise DamagedIndex(f"{path} is missing: {REMEDY}") from error
-        raise NotAnIndex(f"{folder} holds no {name}: expected a folder that asterism built") from error
+        what = f"holds no {name}" if folder.is_dir() else "is a file" if folder.exists() else "does not exist"
+        raise NotAnIndex(f"{folder} {what}: expected a folder that asterism built") from error
     except OSError as error:
         raise IndexFolderError(f"{path} cannot be read ({error.strerror}): check its permissions") from error
     if checksum is not None and zlib.crc32(text) != checksum:
@@ -250,7 +251,7 @@ def writing(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise IndexBusy(f"{folder} is being written by another process: wait for it to end") from error
+            raise IndexBusy(f"{folder} is being written by another process or thread: wait for it to end") from error
         except OSError as error:
             raise IndexFolderError(f"{folder} cannot be locked ({error.strerror}): use a local disk") from error
         yield

@@ -49,19 +49,20 @@ def _common(
     """Search beyond the single vector."""
 
 
-def main() -> None:
-    """0: done; 2: wrong usage or input, in one clear line; 1: anything else."""
-    sys.exit(_run())
-
-
-def _run() -> int:
+def run() -> int:
+    """The exit code of what the command line asks for."""
     try:
         code = app(standalone_mode=False)
+        sys.stdout.flush()
     except AsterismError as error:
         typer.echo(f"asterism: {error}", err=True)
         return 2 if isinstance(error, WRONG_USE) else 1
     except typer.Abort:
         code = INTERRUPTED
+    except OSError as error:
+        sys.stdout = None  # what cannot be written would be tried again at the end
+        typer.echo(f"asterism: {error.filename or 'the output'} cannot be written or read ({error.strerror})", err=True)
+        return 1
     except Exception as error:
         message = getattr(error, "format_message", None)  # typer's usage errors have one, and no public name
         if message is None:
