@@ -558,7 +558,13 @@ def long_work(model: Path, tmp_path: Path) -> Iterator[tuple[list[str], Path, su
     to = tmp_path / "x.ast"
     content = jsonl(tmp_path / "long.jsonl", [{"_id": f"d{i}", "text": f"the fox {i}"} for i in range(4000)])
     arguments = ["index", str(content), "--to", str(to), "--model", str(model)]
-    process = subprocess.Popen([COMMAND, *arguments], stderr=subprocess.PIPE, text=True, env=environment())
+    process = subprocess.Popen(
+        [COMMAND, *arguments],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
+    )
     deadline = time.monotonic() + 60
     while not list(to.glob("segment-*/segment.json")):
         assert process.poll() is None
