@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -61,10 +63,14 @@ def demo(to: To = Path("stdlib.ast"), quiet: Quiet = False) -> None:
         print_ranking(ranking, [retriever.explain(question, hit.id) for hit in ranking[:1]])
     retriever.close()
     console.print(f"\ndone in {time.perf_counter() - begin:.0f} s. Try next:")
-    console.print(f'  asterism search {to} "parse a date" --explain', highlight=False, markup=False)
+    command = "asterism" if shutil.which("asterism") else sys.argv[0]
     where = '{"kind": "function", "module": "itertools"}'
-    console.print(f"  asterism search {to} \"pairs of elements\" --filter '{where}'", highlight=False, markup=False)
-    console.print("  asterism index your-documents/ --to yours.ast", highlight=False, markup=False)
+    for arguments in (
+        f'search {to} "parse a date" --explain',
+        f"search {to} \"pairs of elements\" --filter '{where}'",
+        "index your-documents/ --to yours.ast",
+    ):
+        console.print(f"  {command} {arguments}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _finished(retriever: Retriever) -> bool:

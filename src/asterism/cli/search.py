@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..retriever import Retriever
 
 SNIPPET = 200
+UNKNOWN = ("[UNK]", "<unk>")
 
 Question = Annotated[
     str, typer.Argument(metavar="QUERY", help="What to look for; - reads it from stdin.", show_default=False)
@@ -52,8 +53,11 @@ def search(
         count = _count(k, len(retriever))
         ranking = retriever.search(text, count, method=method, filter=chosen)  # type: ignore[arg-type]  # checked there
         reasons = _reasons(retriever, ranking, count, chosen) if explain else []
+        unknown = _unknown_share(retriever, text)
     if unfinished:
         summary(f"{folder} is not finished: run the `asterism index` that began it again", quiet=False)
+    if unknown > 0.5:
+        summary(f"the model does not know {unknown:.0%} of the query's words: the answers mean little", quiet=False)
     if not len(ranking):
         reason = "no document matches the filter" if documents and chosen else "the index has no documents to search"
         summary(f"nothing found: {reason}", quiet=False)
@@ -71,6 +75,12 @@ def _count(k: int | None, documents: int) -> int:
     if k > documents:
         raise SettingError(f"-k is {k}, but the index has {documents} documents: ask for at most that many")
     return k
+
+
+def _unknown_share(retriever: Retriever, query: str) -> float:
+    """Of the query's tokens, those that the model's vocabulary has no word for."""
+    spans = [span for span in retriever.encoder.query_spans(query) or () if span.begin >= 0]
+    return sum(span.token in UNKNOWN for span in spans) / len(spans) if spans else 0.0
 
 
 def _reasons(retriever: Retriever, ranking: Ranking, k: int, where: dict[str, Any] | None) -> list[Explanation]:
