@@ -67,7 +67,7 @@ def files_of(path: Path) -> list[Path]:
     return sorted(file for file in path.rglob("*") if file.is_file() and file.stat().st_size)
 
 
-def look(path: Path, expected: list[Answers], what: str) -> None:
+def assert_reported_and_never_wrong(path: Path, expected: list[Answers], what: str) -> None:
     reported = False
     try:
         checked(path)
@@ -102,7 +102,9 @@ def damage(index: Path, tmp_path: Path, flips: int, cuts: int) -> None:
         else:
             content = content[:place]
         target.write_bytes(content)
-        look(copy, expected, f"{'a flip in' if number < flips else 'a cut of'} {file.name} at {place}")
+        assert_reported_and_never_wrong(
+            copy, expected, f"{'a flip in' if number < flips else 'a cut of'} {file.name} at {place}"
+        )
         shutil.rmtree(copy)
 
 
@@ -123,7 +125,7 @@ def test_a_missing_file_is_reported(index: Path, tmp_path: Path) -> None:
         copy = tmp_path / "copy.ast"
         shutil.copytree(index, copy)
         (copy / file.relative_to(index)).unlink()
-        look(copy, expected, f"{file.name} was removed")
+        assert_reported_and_never_wrong(copy, expected, f"{file.name} was removed")
         shutil.rmtree(copy)
 
 

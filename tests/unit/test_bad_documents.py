@@ -50,7 +50,7 @@ def files(folder: Path) -> dict[str, str]:
     }
 
 
-def refused(ran: Ran, message: str) -> None:
+def assert_refused(ran: Ran, message: str) -> None:
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith("asterism: ")
     assert ran.err.count("\n") == 1
@@ -84,9 +84,9 @@ def test_a_bad_line(line: bytes, message: str, kind: str, index: Path, model: Pa
     given, name = ("-", "<stdin>") if kind == "stdin" else (source, str(source))
     place = f"asterism: {re.escape(name)}:3: .*{message}"
     there, before = files(tmp_path), files(index)
-    refused(run("index", given, "--to", tmp_path / "new.ast", "--model", model, stdin=stdin), place)
-    refused(run("add", index, given, stdin=stdin), place)
-    refused(run("add", index, given, "--update", stdin=stdin), place)
+    assert_refused(run("index", given, "--to", tmp_path / "new.ast", "--model", model, stdin=stdin), place)
+    assert_refused(run("add", index, given, stdin=stdin), place)
+    assert_refused(run("add", index, given, "--update", stdin=stdin), place)
     assert files(tmp_path) == there
     assert not (tmp_path / "new.ast").exists()
     assert files(index) == before
@@ -95,10 +95,10 @@ def test_a_bad_line(line: bytes, message: str, kind: str, index: Path, model: Pa
 def test_an_id_in_two_files(index: Path, model: Path, tmp_path: Path) -> None:
     a, b = (jsonl(tmp_path / name, [{"_id": "same", "text": name}]) for name in ("a.jsonl", "b.jsonl"))
     before = files(index)
-    refused(
+    assert_refused(
         run("index", a, b, "--to", tmp_path / "new.ast", "--model", model), r"b\.jsonl:1: the id 'same' came before"
     )
-    refused(run("add", index, a, b), r"b\.jsonl:1: the id 'same' came before")
+    assert_refused(run("add", index, a, b), r"b\.jsonl:1: the id 'same' came before")
     assert not (tmp_path / "new.ast").exists()
     assert files(index) == before
 
@@ -121,9 +121,9 @@ def test_a_bad_file(name: str, content: bytes, message: str, index: Path, model:
     file.write_bytes(content)
     given = file.parent if name.startswith("folder") else file
     before = files(index)
-    refused(run("index", given, "--to", tmp_path / "new.ast", "--model", model), message)
-    refused(run("add", index, given), message)
-    refused(run("add", index, tmp_path / "nowhere.jsonl"), r"nowhere\.jsonl does not exist")
+    assert_refused(run("index", given, "--to", tmp_path / "new.ast", "--model", model), message)
+    assert_refused(run("add", index, given), message)
+    assert_refused(run("add", index, tmp_path / "nowhere.jsonl"), r"nowhere\.jsonl does not exist")
     assert not (tmp_path / "new.ast").exists()
     assert files(index) == before
 
@@ -137,7 +137,7 @@ def test_a_bad_file(name: str, content: bytes, message: str, index: Path, model:
         (["fox", "-k", "-3"], "k is -3"),
         (["fox", "-k", "4"], "-k is 4, but the index has 3 documents"),
         (["fox", "-k", "99999999999999999999"], "-k is 9+"),
-        (["fox", "--method", "bm25"], "method is 'bm25', expected one of colbert, xtr, exact"),
+        (["fox", "--method", "bm25"], "method is 'bm25', expected one of 'colbert', 'xtr', 'exact'"),
         (["fox", "--filter", '{"year": {"$near": 5}}'], r"\$near"),
         (["fox", "--filter", '{"year": {"$gte": [5]}}'], "year"),
         (["fox", "--filter", '{"year": {"$in": 5}}'], "expected a list"),
@@ -154,8 +154,8 @@ def test_a_bad_file(name: str, content: bytes, message: str, index: Path, model:
 )
 def test_a_bad_search(arguments: list[str], message: str, index: Path) -> None:
     before = files(index)
-    refused(run("search", index, *arguments), message)
-    refused(run("search", index, *arguments, "--json", "--explain"), message)
+    assert_refused(run("search", index, *arguments), message)
+    assert_refused(run("search", index, *arguments, "--json", "--explain"), message)
     assert files(index) == before
 
 
@@ -165,7 +165,7 @@ def test_a_bad_search(arguments: list[str], message: str, index: Path) -> None:
     ids=["10 MB", "empty", "not UTF-8"],
 )
 def test_a_bad_query_from_stdin(query: bytes, message: str, index: Path) -> None:
-    refused(run("search", index, "-", stdin=query), message)
+    assert_refused(run("search", index, "-", stdin=query), message)
 
 
 def test_a_folder_that_is_no_index(model: Path, tmp_path: Path) -> None:
@@ -174,29 +174,29 @@ def test_a_folder_that_is_no_index(model: Path, tmp_path: Path) -> None:
     before = files(tmp_path)
     for place in (folder, content):
         for command in (["search", place, "fox"], ["info", place], ["check", place], ["compact", place]):
-            refused(run(*command), "expected a folder that asterism built")
-        refused(run("add", place, content), "expected a folder that asterism built")
-        refused(run("delete", place, "fox"), "expected a folder that asterism built")
-        refused(run("evaluate", place, "--data", folder), "queries.jsonl|BEIR")
-        refused(run("index", content, "--to", place, "--model", model), "is there and is no index")
-    refused(run("search", tmp_path / "nowhere", "fox"), "nowhere")
+            assert_refused(run(*command), "expected a folder that asterism built")
+        assert_refused(run("add", place, content), "expected a folder that asterism built")
+        assert_refused(run("delete", place, "fox"), "expected a folder that asterism built")
+        assert_refused(run("evaluate", place, "--data", folder), "queries.jsonl|BEIR")
+        assert_refused(run("index", content, "--to", place, "--model", model), "is there and is no index")
+    assert_refused(run("search", tmp_path / "nowhere", "fox"), "nowhere")
     assert files(tmp_path) == before
 
 
 def test_options_that_contradict_each_other(index: Path, model: Path, tmp_path: Path) -> None:
     more = jsonl(tmp_path / "x.jsonl", [{"_id": "new", "text": "new"}])
-    refused(run("add", index, more, "--update", "--skip-existing"), "expected one of them")
-    refused(run("index", "-", "-", "--to", tmp_path / "y.ast", "--model", model), "- was given twice")
-    refused(run("index", more, "--to", tmp_path / "y.ast", "--model", ""), "name is empty")
+    assert_refused(run("add", index, more, "--update", "--skip-existing"), "expected one of them")
+    assert_refused(run("index", "-", "-", "--to", tmp_path / "y.ast", "--model", model), "- was given twice")
+    assert_refused(run("index", more, "--to", tmp_path / "y.ast", "--model", ""), "name is empty")
 
 
 def test_another_model(index: Path, tmp_path: Path) -> None:
     other = layouts.colbert(tmp_path / "other", query_maxlen=16)
     more = jsonl(tmp_path / "x.jsonl", [{"_id": "new", "text": "new"}])
     before = files(index)
-    refused(run("search", index, "fox", "--model", other), "other is not the model that .* was built with")
-    refused(run("add", index, more, "--model", other), "other is not the model")
-    refused(run("index", more, "--to", index, "--model", other), "is a finished index")
+    assert_refused(run("search", index, "fox", "--model", other), "other is not the model that .* was built with")
+    assert_refused(run("add", index, more, "--model", other), "other is not the model")
+    assert_refused(run("index", more, "--to", index, "--model", other), "is a finished index")
     assert files(index) == before
 
 
@@ -206,22 +206,22 @@ def test_a_model_that_changed_in_its_place(model: Path, tmp_path: Path) -> None:
     assert run("index", content, "--to", tmp_path / "x.ast", "--model", mine).code == 0
     before = files(tmp_path / "x.ast")
     layouts.colbert(mine, query_maxlen=16)
-    refused(run("search", tmp_path / "x.ast", "fox"), "mine is not the model")
-    refused(run("add", tmp_path / "x.ast", "-", stdin=GOOD), "mine is not the model")
+    assert_refused(run("search", tmp_path / "x.ast", "fox"), "mine is not the model")
+    assert_refused(run("add", tmp_path / "x.ast", "-", stdin=GOOD), "mine is not the model")
     assert files(tmp_path / "x.ast") == before
 
 
 def test_a_model_without_token_vectors(tmp_path: Path) -> None:
     dense = layouts.sentence_transformer(tmp_path / "dense")
     content = jsonl(tmp_path / "x.jsonl", CORPUS)
-    refused(run("index", content, "--to", tmp_path / "x.ast", "--model", dense), "has no token vectors")
+    assert_refused(run("index", content, "--to", tmp_path / "x.ast", "--model", dense), "has no token vectors")
     assert not (tmp_path / "x.ast").exists()
 
 
 @pytest.mark.parametrize("arguments", [["nobody"], ["fox", "nobody"], [b"\xff".decode("utf-8", "surrogateescape")], []])
 def test_a_bad_delete(arguments: list[str], index: Path) -> None:
     before = files(index)
-    refused(run("delete", index, *arguments), "nothing was deleted|the id is|no ids were given")
-    refused(run("delete", index, "--from", "-", stdin=b"fox\n\xff\n"), "not UTF-8")
-    refused(run("delete", index, "--from", "/nowhere"), "/nowhere cannot be read")
+    assert_refused(run("delete", index, *arguments), "nothing was deleted|the id is|no ids were given")
+    assert_refused(run("delete", index, "--from", "-", stdin=b"fox\n\xff\n"), "not UTF-8")
+    assert_refused(run("delete", index, "--from", "/nowhere"), "/nowhere cannot be read")
     assert files(index) == before

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asterism import readers
 from asterism.corpus import Document
 from asterism.errors import DocumentError
 from asterism.readers import count_documents, read_documents, read_jsonl, read_text_folder, read_tsv
+from asterism.readers.chunks import CHUNK, OVERLAP, chunks_of
 
 BEIR = b'{"_id": "a", "title": "T", "text": "one", "metadata": {"year": 1999}}\n{"_id": "b", "text": "two"}\n'
 TWO = [Document("a", "one", "T", {"year": 1999}), Document("b", "two")]
@@ -274,7 +274,7 @@ def test_unknown_kinds(name: str, tmp_path: Path) -> None:
 
 
 def chunks(content: str) -> list[str]:
-    return [content[begin:end] for begin, end in readers._chunks(content)]
+    return [content[begin:end] for begin, end in chunks_of(content)]
 
 
 WORDS = st.text(st.sampled_from("abcé学。！.? "), min_size=1, max_size=12)
@@ -288,10 +288,10 @@ CONTENT = st.builds(
 @given(CONTENT | st.text())
 def test_chunks(content: str) -> None:
     """All that is not blank is in a chunk; none is too long, blank at an end, or within another."""
-    spans = readers._chunks(content)
+    spans = chunks_of(content)
     covered = set()
     for begin, end in spans:
-        assert 0 < end - begin <= readers.CHUNK
+        assert 0 < end - begin <= CHUNK
         assert content[begin:end] == content[begin:end].strip()
         covered.update(range(begin, end))
     left = {content[i] for i in range(len(content)) if i not in covered}
@@ -299,7 +299,7 @@ def test_chunks(content: str) -> None:
     for (begin, end), (next_begin, next_end) in pairwise(spans):
         assert begin < next_begin
         assert end < next_end
-        assert end - next_begin <= readers.OVERLAP
+        assert end - next_begin <= OVERLAP
 
 
 @settings(deadline=None)
@@ -343,9 +343,9 @@ def test_long_paragraphs() -> None:
 
 
 def test_a_large_file_is_quick() -> None:
-    assert len(readers._chunks("word " * 400_000)) > 1600
-    assert len(readers._chunks("\n \n".join(["word"] * 100_000))) > 500
-    assert readers._chunks("\n" + " " * 1_000_000) == []
+    assert len(chunks_of("word " * 400_000)) > 1600
+    assert len(chunks_of("\n \n".join(["word"] * 100_000))) > 500
+    assert chunks_of("\n" + " " * 1_000_000) == []
 
 
 def test_a_pipe_in_a_folder_is_left_alone(tmp_path: Path) -> None:

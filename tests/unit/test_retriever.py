@@ -638,7 +638,11 @@ WRONG: list[tuple[Callable[[Any], object], type[AsterismError], str]] = [
     (lambda r: r.search("fox", -1), SettingError, "k is -1"),
     (lambda r: r.search("fox", 2.0), SettingError, r"k is 2\.0"),
     (lambda r: r.search("fox", True), SettingError, "k is True"),
-    (lambda r: r.search("fox", method="bm25"), SettingError, "method is 'bm25', expected one of colbert"),
+    (
+        lambda r: r.search("fox", method="bm25"),
+        SettingError,
+        "method is 'bm25', expected one of 'colbert', 'xtr', 'exact'",
+    ),
     (lambda r: r.search("fox", method=["xtr"]), SettingError, "method is"),
     (lambda r: r.search("fox", settings={"probes": 2}), InputError, r"expected TokenSearch"),
     (lambda r: r.search("fox", settings={}, method="xtr"), InputError, r"expected TokenSearch"),

@@ -42,8 +42,8 @@ def index(
     from ..encoders.registry import DEFAULT
     from ..settings import EncoderSettings, TokenBuild
 
-    build = TokenBuild(bits=bits, seed=seed, refinement="float16" if refinement else "none")  # type: ignore[arg-type]
-    encoder = EncoderSettings(precision=precision)  # type: ignore[arg-type]  # checked there
+    build = TokenBuild.of({"bits": bits, "seed": seed, "refinement": "float16" if refinement else "none"})
+    encoder = EncoderSettings.of({"precision": precision})
     begin = time.perf_counter()
     with checked_input(inputs, quiet) as documents:
         chosen = DEFAULT if model is None else model

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import SettingError
+from ..settings import TokenSearch
 from .explained import as_data, print_explanation
 from .terminal import STDIN, Folder, Json, Model, parsed_filter, print_json, stdin_text, summary, visible
 
@@ -47,12 +48,12 @@ def search(
     from ..retriever import Retriever
 
     text = stdin_text() if query == STDIN else query
-    chosen = parsed_filter(where)
+    chosen, settings = parsed_filter(where), TokenSearch.of({"method": method})
     with Retriever.open(folder, model) as retriever:
         unfinished, documents = retriever.job() is not None, len(retriever)
         count = _count(k, len(retriever))
-        ranking = retriever.search(text, count, method=method, filter=chosen)  # type: ignore[arg-type]  # checked there
-        reasons = _reasons(retriever, ranking, count, chosen) if explain else []
+        ranking = retriever.search(text, count, filter=chosen, settings=settings)
+        reasons = _reasons(retriever, ranking, count, chosen, settings) if explain else []
         unknown = _unknown_share(retriever, text)
     if unfinished:
         summary(f"{folder} is not finished: run the `asterism index` that began it again", quiet=False)
@@ -83,9 +84,10 @@ def _unknown_share(retriever: Retriever, query: str) -> float:
     return sum(span.token in UNKNOWN for span in spans) / len(spans) if spans else 0.0
 
 
-def _reasons(retriever: Retriever, ranking: Ranking, k: int, where: dict[str, Any] | None) -> list[Explanation]:
-    method: Any = ranking.method
-    return [retriever.explain(ranking.query, hit.id, k=k, method=method, filter=where) for hit in ranking]
+def _reasons(
+    retriever: Retriever, ranking: Ranking, k: int, where: dict[str, Any] | None, settings: TokenSearch
+) -> list[Explanation]:
+    return [retriever.explain(ranking.query, hit.id, k=k, filter=where, settings=settings) for hit in ranking]
 
 
 def _print_lines(ranking: Ranking, reasons: list[Explanation]) -> None:

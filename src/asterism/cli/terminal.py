@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -121,9 +122,9 @@ class CheckedInput:
                 kept = folder / "stdin"
                 with open(kept, "xb") as file:
                     shutil.copyfileobj(sys.stdin.buffer, file)
-                self._readers.append(lambda kept=kept: located_jsonl(kept, STDIN_NAME))  # type: ignore[misc]
+                self._readers.append(partial(located_jsonl, kept, STDIN_NAME))
             else:
-                self._readers.append(lambda given=given: located_documents(given))  # type: ignore[misc]
+                self._readers.append(partial(located_documents, given))
         seen: set[str] = set()
         for where, document in self.located():
             if document.id in seen:

@@ -23,8 +23,9 @@ from ..errors import FilterError
 
 Kind = Literal["null", "boolean", "number", "string", "object", "empty list"]
 Value = str | int | float
+Sign = Literal["=", ">", ">=", "<", "<=", "any"]
 DEEPEST = 50
-COMPARISONS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
+COMPARISONS: dict[str, Sign] = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 OPERATORS = ("$eq", "$ne", "$in", "$nin", "$exists", "$not", *COMPARISONS)
 CONNECTIVES = ("$and", "$or", "$not")
 
@@ -34,7 +35,7 @@ class Compare:
     """A field has a value of this kind for which `value <sign> given` is true; sign "any": the field is there."""
 
     field: str
-    sign: Literal["=", ">", ">=", "<", "<=", "any"]
+    sign: Sign
     kind: Kind = "null"
     value: Value = 0
 
@@ -165,7 +166,7 @@ def _comparison(field: str, operator: Any, operand: Any, depth: int) -> Conditio
     kind, value = _scalar(field, operator, operand)
     if kind not in ("number", "string"):
         raise FilterError(f"{field}: {operator} has {_shown(operand)}, expected a number or a string")
-    return Compare(field, COMPARISONS[operator], kind, value)  # type: ignore[arg-type]  # values of COMPARISONS
+    return Compare(field, COMPARISONS[operator], kind, value)
 
 
 def _equal(field: str, operator: str, operand: Any) -> Compare:

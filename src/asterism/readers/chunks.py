@@ -1,0 +1,86 @@
+"""A long text in chunks of whole paragraphs, sentences or words, whatever the language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+Span = tuple[int, int]
+
+CHUNK = 1200  # characters of a chunk of a text file, at most
+OVERLAP = CHUNK // 4  # a last paragraph up to this long is repeated in the next chunk
+
+BLANK_LINES = re.compile(r"\n\s*\n")
+SENTENCE_END = re.compile(r"[.!?…][\"'”’»)\]]*(?=\s)|[。！？][」』”’）]*")
+SPACES = re.compile(r"\s*")
+HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(\S.*)")
+
+
+def first_heading(content: str) -> str:
+    """The text of the first markdown heading (# ...) outside of fenced code, or nothing."""
+    fenced = False
+    for line in content.removeprefix("\ufeff").split("\n"):
+        if line.lstrip().startswith(("```", "~~~")):
+            fenced = not fenced
+        heading = None if fenced else HEADING.match(line)
+        if heading:
+            text = heading[1].rstrip()
+            open_end = text.rstrip("#")
+            return open_end.rstrip() if open_end.endswith((" ", "\t")) else text
+    return ""
+
+
+def chunks_of(content: str) -> list[Span]:
+    """Paragraphs packed into spans of at most CHUNK characters; a short last one is the first of the next span too."""
+    pieces = [piece for paragraph in _paragraphs(content) for piece in _pieces(content, *paragraph)]
+    chunks = []
+    first = 0
+    while first < len(pieces):
+        begin = pieces[first][0]
+        after = first + 1
+        while after < len(pieces) and pieces[after][1] - begin <= CHUNK:
+            after += 1
+        chunks.append((begin, pieces[after - 1][1]))
+        last_begin, last_end = pieces[after - 1]
+        repeat = after < len(pieces) and last_end - last_begin <= OVERLAP and pieces[after][1] - last_begin <= CHUNK
+        first = after - 1 if repeat else after
+    return chunks
+
+
+def _paragraphs(content: str) -> Iterator[Span]:
+    """Spans between blank lines, without white space at their ends."""
+    begin = 1 if content.startswith("\ufeff") else 0
+    ends = [(match.start(), match.end()) for match in BLANK_LINES.finditer(content)]
+    for end, next_begin in [*ends, (len(content), len(content))]:
+        span = _trimmed(content, begin, end)
+        if span[0] < span[1]:
+            yield span
+        begin = next_begin
+
+
+def _trimmed(content: str, begin: int, end: int) -> Span:
+    text = content[begin:end]
+    return end - len(text.lstrip()), begin + len(text.rstrip())
+
+
+def _after_spaces(content: str, position: int) -> int:
+    match = SPACES.match(content, position)
+    return match.end() if match else position
+
+
+def _pieces(content: str, begin: int, end: int) -> Iterator[Span]:
+    """A paragraph in spans of at most CHUNK characters, cut at the end of a sentence, else of a word, else anywhere."""
+    while end - begin > CHUNK:
+        cut = begin + _cut(content[begin : begin + CHUNK + 1])
+        yield _trimmed(content, begin, cut)
+        begin = _after_spaces(content, cut)
+    yield begin, end
+
+
+def _cut(text: str) -> int:
+    """Where to cut CHUNK + 1 characters that do not begin with white space: from 1 to CHUNK."""
+    sentences = [match.end() for match in SENTENCE_END.finditer(text) if match.end() <= CHUNK]
+    if sentences and sentences[-1] >= CHUNK // 2:
+        return sentences[-1]
+    spaces = [i for i, character in enumerate(text) if character.isspace()]
+    return max(sentences[-1:] + spaces[-1:], default=CHUNK)
