@@ -25,7 +25,9 @@ MAY_IMPORT = {
     "indexes": VALUES,
     "search": VALUES | {"indexes"},
     "encoders": VALUES - {"kernels"},
-    "retriever": VALUES | {"encoders", "indexes", "search"},
+    "indexed_model": VALUES | {"encoders"},
+    "explaining": VALUES | {"encoders", "indexes", "search"},
+    "retriever": VALUES | {"encoders", "indexes", "search", "indexed_model", "explaining"},
     "evaluation": {"errors", "corpus", "results", "retriever", "settings"},
     "cli": VALUES | {"encoders", "indexes", "search", "retriever", "evaluation", "readers", "stdlib_docstrings"},
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import islice
 from math import isfinite
 from pathlib import Path
@@ -13,18 +13,17 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .corpus import Document
-from .encoders.loading import load_encoder
 from .encoders.registry import DEFAULT
 from .errors import DocumentError, IndexExists, InputError, ModelDiffers, TextError, UnknownModel
-from .indexes.collection import Collection, Found, MatchedDocument
+from .explaining import explained
+from .indexed_model import loaded_model, model_identity
+from .indexes.collection import Collection, Found
 from .indexes.collection_writer import CollectionWriter, drift
-from .results import Explanation, Hit, Match, Ranking
-from .search.explanation import Answer, maxsim_answers, total_score, xtr_answers
+from .results import Explanation, Hit, Ranking
 from .settings import MOST_THREADS, EncoderSettings, Method, TokenBuild, TokenSearch, cores, whole_number
 
 if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
     from .encoders.encoder import Encoder
-    from .encoders.spans import TokenSpan
 
 Progress = Callable[[int], None]
 
@@ -57,8 +56,8 @@ class Retriever:
         _check_kind("encoder", encoder, EncoderSettings, "EncoderSettings(...)")
         if os.path.lexists(path):  # before a model is fetched
             raise IndexExists(f"{path} exists already: choose another path, open it, or remove it first")
-        loaded = _loaded(model, encoder)
-        facts = _identity(model, loaded, encoder)
+        loaded = loaded_model(model, encoder)
+        facts = model_identity(model, loaded, encoder)
         settings = build or TokenBuild()
         if facts["vectors_per_document"]:
             settings = replace(settings, fixed=facts["vectors_per_document"])
@@ -224,28 +223,7 @@ class Retriever:
         if encoded is None:
             raise ModelDiffers("the model has no token vectors")
         matched = self._collection.matched(encoded[0], id, chosen, whole_number("k", k, 1), filter)
-        if not len(matched.similarities):
-            return Explanation(query, chosen.method, matched.document, float("-inf"), ())
-        answers = _answers(matched, chosen)
-        matches = self._matches(query, matched, answers)
-        score = total_score(answers, chosen, matched.imputed)
-        return Explanation(query, chosen.method, matched.document, score, matches)
-
-    def _matches(self, query: str, matched: MatchedDocument, answers: list[Answer]) -> tuple[Match, ...]:
-        document = matched.document
-        asked = self.encoder.query_spans(query)
-        spans = self.encoder.document_spans(document.full_text)
-        if asked is None or len(asked) != len(answers):
-            asked = [_nowhere() for _ in answers]
-        if spans is None or len(spans) != len(matched.similarities):  # pooled vectors stand for no single token
-            spans = [_nowhere() for _ in matched.similarities]
-        matches = []
-        for span, answer in zip(asked, answers, strict=True):
-            found = _nowhere() if answer.token < 0 else spans[answer.token]
-            field, begin, end = _place(document, found.begin, found.end)
-            place = (found.token, field, begin, end, answer.similarity, answer.imputed)
-            matches.append(Match(span.token, span.begin, span.end, *place))
-        return tuple(matches)
+        return explained(query, matched, chosen, self.encoder)
 
     def compact(self) -> None:
         """Merge all segments into one, drop what was deleted, and train the codec again if the corpus outgrew it."""
@@ -306,37 +284,13 @@ class Retriever:
         """Load a model and refuse one whose files are others than those the index was built with."""
         facts = self._collection.facts("model")
         settings = EncoderSettings.of(facts["settings"])
-        loaded = _loaded(model, settings)
-        if _identity(model, loaded, settings)["files"] != facts["files"]:
+        loaded = loaded_model(model, settings)
+        if model_identity(model, loaded, settings)["files"] != facts["files"]:
             raise ModelDiffers(
                 f"{model} is not the model that {self.path} was built with ({facts['name']}): use that one, "
                 "or build a new index"
             )
         return loaded
-
-
-def _loaded(model: str | os.PathLike[str], settings: EncoderSettings) -> Encoder:
-    encoder = load_encoder(model, **asdict(settings))
-    if "multi_vector" not in encoder.views:
-        raise InputError(
-            f"{model} has no token vectors (it has {', '.join(encoder.views)}): use a late-interaction model"
-        )
-    return encoder
-
-
-def _identity(model: str | os.PathLike[str], encoder: Encoder, settings: EncoderSettings) -> dict[str, Any]:
-    """What an index keeps of its model: how to find it, how it runs, and the hashes of its files."""
-    described = encoder.describe()
-    folder = Path(model).expanduser()
-    kept = {name: value for name, value in asdict(settings).items() if name not in ("threads", "batch_tokens")}
-    return {
-        "name": str(folder.resolve()) if folder.is_dir() else str(model),
-        "settings": kept,
-        "family": described["family"],
-        "dimensions": described["views"]["multi_vector"],
-        "vectors_per_document": described["vectors_per_document"],
-        "files": sorted(described["files"].values()),
-    }
 
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
@@ -405,25 +359,3 @@ def _ranking(query: str, method: str, found: Found, encoding: float) -> Ranking:
     answers = [pair for pair in found.documents if isfinite(pair[1])]  # a document without words is no answer
     hits = tuple(Hit(rank, document.id, score, document) for rank, (document, score) in enumerate(answers, 1))
     return Ranking(query, method, hits, {"encode": encoding, **found.timings})
-
-
-def _answers(matched: MatchedDocument, settings: TokenSearch) -> list[Answer]:
-    if settings.method != "xtr":
-        return maxsim_answers(matched.similarities)
-    return xtr_answers(matched.similarities, matched.centroids, matched.imputed, matched.probed, settings.imputation)
-
-
-def _place(document: Document, begin: int, end: int) -> tuple[str, int, int]:
-    """Offsets into what the model read -> the field, and offsets into that."""
-    if begin < 0:
-        return "", -1, -1
-    before = len(document.full_text) - len(document.text)
-    if end <= len(document.title) and before:
-        return "title", begin, end
-    return "text", max(0, begin - before), max(0, end - before)
-
-
-def _nowhere() -> TokenSpan:
-    from .encoders.spans import TokenSpan
-
-    return TokenSpan("", -1, -1)
