@@ -1,39 +1,20 @@
 // Python's view of the native code: arrays in, arrays out, the interpreter released while it works.
+#include "arrays.hpp"
 #include "codec.hpp"
 #include "kernels.hpp"
 #include "token_engine.hpp"
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <atomic>
 
-namespace nb = nanobind;
-using namespace nb::literals;
-
 namespace asterism {
+
+void bind_lexical(nb::module_& m);  // lexical_bindings.cpp
+
 namespace {
-
-template <class T, int Dimensions>
-using In = nb::ndarray<const T, nb::numpy, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
-template <class T, int Dimensions>
-using Out = nb::ndarray<T, nb::numpy, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
-
-template <class T>
-nb::ndarray<nb::numpy, T> as_array(std::vector<T>&& values, std::vector<std::size_t> shape) {
-    auto* owned = new std::vector<T>(std::move(values));
-    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return nb::ndarray<nb::numpy, T>(owned->data(), shape.size(), shape.data(), owner);
-}
-
-const Kernels& kernels_named(const std::string& name) {
-    const Kernels* found = find_kernels(name.c_str());
-    if (!found) throw nb::value_error(("no kernels called '" + name + "' on this machine").c_str());
-    return *found;
-}
 
 // Arrays kept alive with the views into them.
 struct PyCentroids {
@@ -325,4 +306,5 @@ NB_MODULE(_native, m) {
     nb::exception<asterism::DamagedIndex>(m, "DamagedIndex");
     asterism::bind_engine(m);
     asterism::bind_build(m);
+    asterism::bind_lexical(m);
 }

@@ -112,6 +112,12 @@ struct Kernels {
     void (*maxsim_float32)(const float* tokens, std::size_t n, const float* queries, std::size_t q, std::size_t d, float* best);
     void (*maxsim_float16)(const std::uint16_t* tokens, std::size_t n, const float* queries, std::size_t q, std::size_t d,
                            float* best);
+
+    // sums (n,) += row (n,) * factor / 256; where a byte is not 0, by one more, which rounds up.
+    void (*add_row)(const std::uint8_t* row, std::size_t n, std::uint16_t factor, std::uint16_t* sums);
+
+    // Places 0..n of those sums (n,) that are at least `least` -> out, which has room for n; returns how many.
+    std::size_t (*reaching)(const std::uint16_t* sums, std::size_t n, std::uint16_t least, std::uint32_t* out);
 };
 
 // The table called `name` ("scalar", "avx2", or "auto": the best this machine runs); nullptr if there is none.

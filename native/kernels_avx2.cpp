@@ -28,6 +28,7 @@ inline std::size_t small_butterflies(float* x, std::size_t n) {
 #include "rotate.inl"
 #include "to_signed_bytes.inl"
 #include "encode_residual.inl"
+#include "add_row.inl"
 
 // 64 products at once: levels are at most 63, so the sum of four products fits 16 bits.
 inline __m256i dot64(__m256i levels0, __m256i levels1, const std::int8_t* bytes) {
@@ -324,11 +325,31 @@ void maxsim_floats(const Stored* tokens, std::size_t n, const float* queries, st
     }
 }
 
+std::size_t reaching(const std::uint16_t* sums, std::size_t n, std::uint16_t least, std::uint32_t* out) {
+    const __m256i threshold = _mm256_set1_epi16(static_cast<std::int16_t>(least));
+    std::size_t count = 0;
+    std::size_t i = 0;
+    for (; i + 32 <= n; i += 32) {
+        const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(sums + i));
+        const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(sums + i + 16));
+        // Unsigned x >= y where the larger of both is x.
+        const __m256i in_a = _mm256_cmpeq_epi16(_mm256_max_epu16(a, threshold), a);
+        const __m256i in_b = _mm256_cmpeq_epi16(_mm256_max_epu16(b, threshold), b);
+        const __m256i in_order = _mm256_permute4x64_epi64(_mm256_packs_epi16(in_a, in_b), 0xd8);
+        auto mask = static_cast<std::uint32_t>(_mm256_movemask_epi8(in_order));
+        for (; mask != 0; mask &= mask - 1) out[count++] = static_cast<std::uint32_t>(i) + static_cast<std::uint32_t>(__builtin_ctz(mask));
+    }
+    for (; i < n; ++i) {
+        if (sums[i] >= least) out[count++] = static_cast<std::uint32_t>(i);
+    }
+    return count;
+}
+
 }  // namespace
 
 const Kernels& avx2_kernels() {
     static const Kernels table{"avx2", rotate, to_signed_bytes, encode_residual, centroid_scores, nearest, widen, above, to_bytes,
-                               interaction, maxsim_codes, score_code, maxsim_floats<float>, maxsim_floats<std::uint16_t>};
+                               interaction, maxsim_codes, score_code, maxsim_floats<float>, maxsim_floats<std::uint16_t>, add_row, reaching};
     return table;
 }
 

@@ -14,6 +14,7 @@ inline std::size_t small_butterflies(float*, std::size_t) { return 1; }
 #include "rotate.inl"
 #include "to_signed_bytes.inl"
 #include "encode_residual.inl"
+#include "add_row.inl"
 
 std::int32_t dot(const std::uint8_t* levels, const std::int8_t* bytes, std::size_t width) {
     std::int32_t sum = 0;
@@ -146,11 +147,19 @@ void maxsim_floats(const Stored* tokens, std::size_t n, const float* queries, st
     }
 }
 
+std::size_t reaching(const std::uint16_t* sums, std::size_t n, std::uint16_t least, std::uint32_t* out) {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        if (sums[i] >= least) out[count++] = static_cast<std::uint32_t>(i);
+    }
+    return count;
+}
+
 }  // namespace
 
 const Kernels& scalar_kernels() {
     static const Kernels table{"scalar", rotate, to_signed_bytes, encode_residual, centroid_scores, nearest, widen, above, to_bytes,
-                               interaction, maxsim_codes, score_code, maxsim_floats<float>, maxsim_floats<std::uint16_t>};
+                               interaction, maxsim_codes, score_code, maxsim_floats<float>, maxsim_floats<std::uint16_t>, add_row, reaching};
     return table;
 }
 

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "codec.hpp"
+#include "hits.hpp"
 #include "kernels.hpp"
 #include "team.hpp"
 
@@ -25,11 +26,6 @@
 #include <vector>
 
 namespace asterism {
-
-// An array of the index contradicts another: the files were changed after they were written.
-struct DamagedIndex : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
 
 struct Codec {
     std::size_t dimensions;
@@ -82,13 +78,6 @@ struct SearchSettings {
     std::size_t cluster_tokens;   // WARP's t'
     std::size_t threads;
 };
-
-struct Hit {
-    float score;
-    std::uint32_t document;
-};
-
-inline bool before(const Hit& a, const Hit& b) { return a.score != b.score ? a.score > b.score : a.document < b.document; }
 
 using Timings = std::vector<std::pair<const char*, double>>;  // stage, seconds
 
@@ -226,8 +215,5 @@ struct TokenEngine::Query {
     Workspace& workspace;
     Probes probes;
 };
-
-// The `keep` best, best first.
-void keep_best(std::vector<Hit>& hits, std::size_t keep);
 
 }  // namespace asterism

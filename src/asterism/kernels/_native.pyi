@@ -87,6 +87,34 @@ class TokenEngine:
         threads: int,
     ) -> Found: ...
 
+class LexicalSegment:
+    def __init__(
+        self,
+        *,
+        documents: int,
+        term_ids: npt.NDArray[np.int64],
+        starts: npt.NDArray[np.int64],
+        largest: npt.NDArray[np.float32],
+        list: npt.NDArray[np.uint32],
+        weights: npt.NDArray[np.float32],
+        long_terms: npt.NDArray[np.uint32],
+        rows: npt.NDArray[np.uint8],
+        ranks: npt.NDArray[np.uint32],
+    ) -> None: ...
+
+class LexicalEngine:
+    def __init__(self, segments: list[LexicalSegment], kernels: str) -> None: ...
+    def weights_of(self, terms: npt.NDArray[np.int64], documents: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]: ...
+    def search_many(
+        self,
+        terms: npt.NDArray[np.int64],
+        weights: npt.NDArray[np.float32],
+        starts: npt.NDArray[np.int64],
+        k: int,
+        subset: npt.NDArray[np.uint8] | None,
+        threads: int,
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]: ...
+
 def rotated(
     rows: npt.NDArray[np.uint16] | npt.NDArray[np.float32],
     signs: npt.NDArray[np.float32],

@@ -1,0 +1,31 @@
+"""Lexical search in NumPy: the truth that the compiled one is tested against."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float32]
+Numbers = npt.NDArray[np.int64]
+
+
+def lexical_scores(
+    offsets: Numbers, terms: Numbers, weights: Floats, query_terms: Numbers, query_weights: Floats
+) -> Floats:
+    """Documents' entries and a query's -> (documents,), added up term after term in the order of the query."""
+    document_of = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    scores = np.zeros(len(offsets) - 1, np.float32)
+    for term, weight in zip(query_terms, query_weights, strict=True):
+        of_term = terms == term
+        scores[document_of[of_term]] += weight * weights[of_term]
+    return scores
+
+
+def best(scores: Floats, k: int, subset: npt.NDArray[np.bool_] | None) -> tuple[Numbers, Floats]:
+    """(documents,) -> ids (k,) and scores (k,) of those above 0, ties by number, padded with -1 and -inf."""
+    eligible = (scores > 0) if subset is None else (scores > 0) & subset
+    order = np.lexsort((np.arange(len(scores)), -scores))
+    chosen = order[eligible[order]][:k]
+    ids, values = np.full(k, -1, np.int64), np.full(k, -np.inf, np.float32)
+    ids[: len(chosen)], values[: len(chosen)] = chosen, scores[chosen]
+    return ids, values
