@@ -9,14 +9,17 @@ from ..errors import VectorsError
 
 
 class LexicalWeights:
-    """offsets (texts + 1,) int64, terms (n,) int32 rising within a text, weights (n,) float32: text i has n_i terms."""
+    """offsets (texts + 1,) int64, terms (n,) int64 rising within a text, weights (n,) float32: text i has n_i terms.
+
+    A term is any number from 0 on: a token of a vocabulary, or a hash of a word.
+    """
 
     __slots__ = ("offsets", "terms", "weights")
 
     def __init__(self, offsets: npt.ArrayLike, terms: npt.ArrayLike, weights: npt.ArrayLike) -> None:
         """Check shapes and order."""
         self.offsets: npt.NDArray[np.int64] = np.asarray(offsets, np.int64)
-        self.terms: npt.NDArray[np.int32] = np.asarray(terms, np.int32)
+        self.terms: npt.NDArray[np.int64] = np.asarray(terms, np.int64)
         self.weights: npt.NDArray[np.float32] = np.asarray(weights, np.float32)
         if self.terms.ndim != 1 or self.terms.shape != self.weights.shape:
             raise VectorsError(f"terms {self.terms.shape} and weights {self.weights.shape}, expected (n,) each")
@@ -31,6 +34,8 @@ class LexicalWeights:
         starts[self.offsets[:-1][steps > 0]] = True
         if not (starts[1:] | (np.diff(self.terms) > 0)).all():
             raise VectorsError("terms do not rise within a text")
+        if (self.terms < 0).any():
+            raise VectorsError(f"terms has {self.terms.min()}, expected numbers from 0 on")
         if not np.isfinite(self.weights).all():
             raise VectorsError("weights have NaN or infinity, expected none")
 
@@ -38,7 +43,7 @@ class LexicalWeights:
         """Texts."""
         return len(self.offsets) - 1
 
-    def __getitem__(self, text: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+    def __getitem__(self, text: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
         """Terms and weights of one text."""
         if not 0 <= text < len(self):
             raise IndexError(f"text {text} of {len(self)}")

@@ -1,0 +1,77 @@
+"""Shared by the tests of the lexical index: small corpora of weighted terms, made from a seed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from asterism import LexicalWeights
+from asterism.indexes.lexical_searcher import LexicalSearcher
+from asterism.indexes.lexical_segment import open_lexical
+from asterism.indexes.lexical_writer import write_lexical
+from asterism.kernels.reference_lexical import best, lexical_scores
+
+HASH = 0x7FFF_FFFF_FFFF  # terms are spread over a range that only 64 bits hold
+
+
+def make_entries(
+    documents: int, longest: int = 12, vocabulary: int = 40, levels: int = 4, seed: int = 0, counts: bool = False
+) -> LexicalWeights:
+    """Rare and frequent terms; few different weights, so that there are ties; weights of 0 and empty documents."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for length in rng.integers(0, longest + 1, documents):
+        ranks = np.floor(vocabulary ** rng.random(length)).astype(np.int64) - 1
+        rows.append(np.unique(ranks * HASH))
+    offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
+    terms = np.concatenate([np.empty(0, np.int64), *rows])
+    weights = rng.integers(0, levels + 1, len(terms)).astype(np.float32)
+    return LexicalWeights(offsets, terms, weights if counts else weights / np.float32(3))
+
+
+def joined(parts: Sequence[LexicalWeights]) -> LexicalWeights:
+    """One after the other."""
+    lengths = np.concatenate([np.empty(0, np.int64), *(np.diff(part.offsets) for part in parts)])
+    return LexicalWeights(
+        np.concatenate([[0], np.cumsum(lengths)]),
+        np.concatenate([np.empty(0, np.int64), *(part.terms for part in parts)]),
+        np.concatenate([np.empty(0, np.float32), *(part.weights for part in parts)]),
+    )
+
+
+def chosen(entries: LexicalWeights, alive: np.ndarray) -> LexicalWeights:
+    """The documents that are alive."""
+    kept = np.repeat(alive, np.diff(entries.offsets))
+    offsets = np.concatenate([[0], np.cumsum(np.diff(entries.offsets)[alive])])
+    return LexicalWeights(offsets, entries.terms[kept], entries.weights[kept])
+
+
+@contextmanager
+def hurried() -> Iterator[None]:
+    """What is written here need not outlast a power cut."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        yield
+
+
+def searcher_of(folder: Path, parts: Sequence[LexicalWeights], mean_length: float | None = None) -> LexicalSearcher:
+    folder.mkdir(exist_ok=True)
+    with hurried():
+        facts = [write_lexical(folder / str(i), part, mean_length) for i, part in enumerate(parts)]
+    return LexicalSearcher(folder, [open_lexical(folder / str(i), of) for i, of in enumerate(facts)])
+
+
+def expected_hits(
+    entries: LexicalWeights, queries: LexicalWeights, k: int, subset: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    found = [
+        best(lexical_scores(entries.offsets, entries.terms, entries.weights, *queries[i]), k, subset)
+        for i in range(len(queries))
+    ]
+    ids, scores = zip(*found, strict=True) if found else ((), ())
+    return np.array(ids, np.int64).reshape(-1, k), np.array(scores, np.float32).reshape(-1, k)
