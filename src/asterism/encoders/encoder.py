@@ -22,6 +22,7 @@ from .file_hashes import remembered_hashes
 from .freed_memory import give_back
 from .heads import width_after
 from .spans import TokenSpan, token_spans
+from .terms import TermSpan, count_tokens, token_term_spans
 from .tokens import TextRules, TokenisedTexts, tokenised
 
 View = Literal["dense", "lexical", "multi_vector"]
@@ -106,6 +107,14 @@ class Encoder:
     def query_spans(self, text: str) -> list[TokenSpan] | None:
         """One for each row of `encode_query([text]).multi_vector.flat`."""
         return self._spans(text, self._query)
+
+    def count_tokens(self, texts: Sequence[str]) -> LexicalWeights:
+        """The model's tokens as terms, and how often each is in a text: for BM25."""
+        return count_tokens(self._checkpoint.tokenizer, self._checkpoint.document, texts)
+
+    def term_spans(self, text: str) -> list[TermSpan]:
+        """The tokens that `count_tokens` counts, and that a lexical head weighs, with their places."""
+        return token_term_spans(self._checkpoint.tokenizer, self._checkpoint.document, text)
 
     def _spans(self, text: str, side: Side) -> list[TokenSpan] | None:
         self._wanted(["multi_vector"])

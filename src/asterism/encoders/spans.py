@@ -11,7 +11,7 @@ import numpy as np
 
 from .assembling import Side, with_vectors
 from .batching import batches
-from .tokens import TextTokenizer, checked, origins, rows_of
+from .tokens import TextRules, TextTokenizer, checked, origins, rows_of
 
 Piece = tuple[int, int]
 
@@ -36,18 +36,24 @@ class TokenSpan:
 def token_spans(tokenizer: TextTokenizer, side: Side, text: str, cls_every: int = 0) -> list[TokenSpan]:
     """One for each vector of `text`, in order."""
     checked([text])
-    encoding = tokenizer.encode_with_offsets(text, side.rules)
-    ids, frame = np.array(encoding.ids, np.int64), tokenizer.frame(side.rules)
+    found, own = placed_tokens(tokenizer, side.rules, text)
+    ids, frame = np.array(found, np.int64), tokenizer.frame(side.rules)
     rows, _ = rows_of(0, ids, frame, side.rules, cls_every)
     places, _ = rows_of(0, np.arange(len(ids)), frame.nowhere(), side.rules, cls_every)
-    tokens = [tokenizer.token_of(number) for number in encoding.ids]
-    pieces = [*_pieces(text, tokens, encoding.offsets, origins(text, side.rules)), NOWHERE]  # the last for place -1
+    pieces = [*own, NOWHERE]  # the last for place -1
     spans = []
     for row, place in zip(rows, places, strict=True):
         (batch,) = batches([row], 1)
         for i in np.flatnonzero(with_vectors(side, batch)[0]):
             spans.append(TokenSpan(tokenizer.token_of(int(row.ids[i])), *pieces[place.ids[i]]))
     return spans
+
+
+def placed_tokens(tokenizer: TextTokenizer, rules: TextRules, text: str) -> tuple[list[int], list[Piece]]:
+    """ids (tokens,) of a text without its frame, and the piece of `text` that each stands for."""
+    encoding = tokenizer.encode_with_offsets(text, rules)
+    tokens = [tokenizer.token_of(number) for number in encoding.ids]
+    return encoding.ids, list(_pieces(text, tokens, encoding.offsets, origins(text, rules)))
 
 
 def _pieces(text: str, tokens: list[str], offsets: list[Piece], origin: list[int]) -> Iterator[Piece]:

@@ -1,0 +1,150 @@
+"""Which characters make words, in each kind of writing, told by their Unicode categories and blocks."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain
+
+LONGEST = 255  # characters of a word that count: no language has longer ones
+LONGEST_UNSPACED = 1 << 16  # of a run that becomes n-grams: longer than any sentence, small enough for memory
+
+# Blocks of scripts that put no space between words, or put particles onto them.
+IDEOGRAPHIC = (
+    (0x3005, 0x3007),  # iteration mark, closing mark, zero
+    (0x3031, 0x3035),  # repeat marks
+    (0x303B, 0x303C),
+    (0x3041, 0x30FF),  # Hiragana, Katakana
+    (0x31F0, 0x31FF),
+    (0x3400, 0x4DBF),  # Han
+    (0x4E00, 0x9FFF),
+    (0xF900, 0xFAFF),
+    (0xFF66, 0xFF9F),  # half-width Katakana
+    (0x1AFF0, 0x1B16F),  # old and small Kana
+    (0x20000, 0x323AF),  # rare Han
+)
+HANGUL = (
+    (0x1100, 0x11FF),
+    (0x3131, 0x318E),
+    (0xA960, 0xA97C),
+    (0xAC00, 0xD7FB),
+    (0xFFA0, 0xFFDC),
+)
+ALPHABETIC = (
+    (0x0E00, 0x0EFF),  # Thai, Lao
+    (0x1000, 0x109F),  # Myanmar
+    (0x1780, 0x17FF),  # Khmer
+    (0xA9E0, 0xA9FF),  # Myanmar for Shan and others
+    (0xAA60, 0xAA7F),
+)
+JOINING = (  # letters by their category, but parts of the one before: half-width voicing marks, vowels and finals
+    (0xFF9E, 0xFF9F),
+    (0x1160, 0x11FF),
+    (0xD7B0, 0xD7FB),
+)
+SPELLING = (  # blocks of symbols of which many are words: № ㎏ ㍿, radicals that stand for the Han letter
+    (0x20A8, 0x20A8),
+    (0x2100, 0x214F),
+    (0x24B6, 0x24E9),
+    (0x2E80, 0x2FDF),
+    (0x3200, 0x33FF),
+    (0xFDFA, 0xFDFF),
+    (0x1F110, 0x1F2FF),
+)
+MARKED = ((0x0300, 0x1E94F), (0xE0100, 0xE01EF))  # where combining marks are
+
+# Not seen, and inside of words: soft hyphen, joiners, directions, and the variation selectors, which are marks.
+# The space of no width is not among them: it stands between words.
+UNSEEN = (0x00AD, 0x061C, 0x180E, 0x200C, 0x200D, 0x200E, 0x200F, 0x2060, 0xFEFF)
+DROPPED = re.compile("[\u00ad\u061c\u180b-\u180f\u200c-\u200f\u2060\ufeff\u0640\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+
+
+@dataclass(frozen=True)
+class Unspaced:
+    """A run of letters without spaces between words, and the lengths of the n-grams that it becomes."""
+
+    run: re.Pattern[str]
+    grams: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Writings:
+    """No character begins a run of two of them, so that each may be looked for by itself.
+
+    ascii     the same as spaced, and faster, for texts of ASCII only
+    spaced    a run of letters, digits and marks, not of the unspaced scripts
+    symbol    one character that stands for a word
+    unspaced  each kind of script
+    piece     a letter of an unspaced script with the marks that belong to it
+    """
+
+    ascii: re.Pattern[str]
+    spaced: re.Pattern[str]
+    symbol: re.Pattern[str]
+    unspaced: tuple[Unspaced, ...]
+    piece: re.Pattern[str]
+
+
+@cache
+def writings() -> Writings:
+    """Made at first use: it takes about a tenth of a second."""
+    ideographic, hangul, alphabetic = (_letters_and_marks(blocks) for blocks in (IDEOGRAPHIC, HANGUL, ALPHABETIC))
+    own = ideographic | hangul | alphabetic
+    marks = {code for code in _codes(MARKED) if _is_mark(code)} - own | set(UNSEEN)
+    begins = {code for code in own if not _is_mark(code)} - set(_codes(JOINING))
+    symbols = [code for code in _codes(SPELLING) if _spells(chr(code))]
+    letter = f"[^\\W_{_ranges(own)}]"  # what is no letter or digit fails at once, without a look at the ranges
+    return Writings(
+        re.compile("[A-Za-z0-9]+"),
+        # Bounded: each round is kept in memory until the match ends.
+        re.compile(f"{letter}+(?:(?![\0-\xac])[{_ranges(marks)}]+{letter}*){{,{LONGEST}}}"),
+        re.compile(f"[{_ranges(symbols)}]"),
+        (
+            # Most words of Han have two letters, many have one. Two letters of an alphabet say too little.
+            Unspaced(_run(ideographic & begins, ideographic | marks), (1, 2)),
+            Unspaced(_run(hangul & begins, hangul | marks), (2,)),
+            Unspaced(_run(alphabetic & begins, alphabetic | marks), (3,)),
+        ),
+        re.compile(f"[{_ranges(begins)}][{_ranges(own - begins | marks)}]*"),
+    )
+
+
+def fold(text: str) -> str:
+    """Letters that differ by case, width or form only become the same."""
+    letters = unicodedata.normalize("NFKC", text).casefold()
+    return unicodedata.normalize("NFKC", DROPPED.sub("", letters))
+
+
+def _letters_and_marks(blocks: Iterable[tuple[int, int]]) -> set[int]:
+    """Without digits: numbers are words as everywhere."""
+    return {code for code in _codes(blocks) if unicodedata.category(chr(code)) in ("Lo", "Lm", "Nl", "Mn", "Mc")}
+
+
+def _is_mark(code: int) -> bool:
+    return unicodedata.category(chr(code)).startswith("M")
+
+
+def _spells(symbol: str) -> bool:
+    return not symbol.isalnum() and any(letter.isalnum() for letter in fold(symbol))
+
+
+def _codes(blocks: Iterable[tuple[int, int]]) -> Iterable[int]:
+    return chain.from_iterable(range(first, last + 1) for first, last in blocks)
+
+
+def _run(begins: set[int], goes_on: set[int]) -> re.Pattern[str]:
+    return re.compile(f"[{_ranges(begins)}][{_ranges(goes_on)}]{{,{LONGEST_UNSPACED - 1}}}")
+
+
+def _ranges(codes: Iterable[int]) -> str:
+    """The inside of a character class."""
+    found: list[list[int]] = []
+    for code in sorted(codes):
+        if found and found[-1][1] == code - 1:
+            found[-1][1] = code
+        else:
+            found.append([code, code])
+    return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in found)
