@@ -4,14 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from asterism import TokenIndex, TokenVectors
+from asterism import (
+    Collection,
+    LexicalWeights,
+    Representations,
+    SearchHits,
+    TokenBuild,
+    TokenIndex,
+    TokenSearch,
+    TokenVectors,
+    Views,
+)
 from asterism.encoders.file_hashes import cache_folder
 from asterism.encoders.registry import DEFAULT, model_folder
 from asterism.errors import DownloadError
+from asterism.indexes.collection import Found
+from asterism.indexes.segment_merge import Mask
+from asterism.indexes.snapshot import Snapshot
+from asterism.search.single_view import AskedViews
 
 Maker = Callable[..., TokenVectors]
 
@@ -37,6 +52,32 @@ def brute_force(vectors: TokenVectors, query: np.ndarray) -> np.ndarray:
     similarities = flat @ query.astype(np.float64).T
     spans = zip(vectors.offsets[:-1], vectors.offsets[1:], strict=True)
     return np.array([similarities[a:b].max(axis=0).sum() if b > a else -np.inf for a, b in spans])
+
+
+def tokens_only(vectors: TokenVectors) -> Representations:
+    return Representations(len(vectors), multi_vector=vectors)
+
+
+ALL_VIEWS = Views(TokenBuild(threads=1), True, "words")
+
+
+def in_all_views(vectors: TokenVectors) -> Representations:
+    """With a dense vector, and with terms that say which of its coordinates are large: all tell documents apart."""
+    means = [vectors[i].sum(axis=0) + np.float32(1e-3) for i in range(len(vectors))]
+    dense = np.array([mean / np.linalg.norm(mean) for mean in means], np.float32)
+    counts = np.floor(np.maximum(0, 8 * dense)).astype(np.float32)
+    texts, terms = np.nonzero(counts)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(texts, minlength=len(vectors)))])
+    return Representations(len(vectors), dense, LexicalWeights(offsets, terms, counts[texts, terms]), vectors)
+
+
+def found_in(collection: Collection, content: Representations, view: str, k: int, where: Any = None) -> Found:
+    """The k best by one view, for the first of some texts."""
+
+    def search(state: Snapshot, subset: Mask | None) -> SearchHits:
+        return AskedViews(state, content, subset, 1).best(view, k, TokenSearch(method="exact"))
+
+    return collection.answers(search, where)[0]
 
 
 @pytest.fixture

@@ -16,9 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
-from asterism import Collection, Document, TokenBuild, TokenSearch, TokenVectors
+from asterism import Collection, Document, Representations, TokenSearch, TokenVectors
+from asterism.encoders.terms import count_words
 from asterism.errors import AsterismError, IndexFolderError
 from asterism.indexes import collection_writer
+from tests.conftest import ALL_VIEWS, found_in
 
 DIMENSIONS = 16
 EXACT = TokenSearch(method="exact")
@@ -36,6 +38,12 @@ def vectors_of(texts: list[str]) -> TokenVectors:
         vectors = rng.normal(size=(6, DIMENSIONS))
         rows.append((vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32))
     return TokenVectors.from_documents(rows)
+
+
+def views_of(texts: list[str]) -> Representations:
+    vectors = vectors_of(texts)
+    dense = np.stack([vectors[i][0] for i in range(len(texts))])
+    return Representations(len(texts), dense, count_words(texts), vectors)
 
 
 class Operation:
@@ -68,7 +76,7 @@ class Operation:
         with collection.writing() as writer:
             if self.documents:
                 texts = [document.text for document in self.documents]
-                writer.add(self.documents, vectors_of(texts), update=self.kind == "update")
+                writer.add(self.documents, views_of(texts), update=self.kind == "update")
             elif self.ids:
                 writer.delete(self.ids)
             elif self.kind == "compact":
@@ -116,6 +124,10 @@ def verify(folder: Path, choices: list[Contents], rng: random.Random) -> Content
         hits = collection.search(vectors_of([document.text])[0], 3, EXACT).documents
         if (hits[0][0].id, hits[0][0].text) != (id, found[id]):
             raise SystemExit(f"{id} was not found by its own vectors: {hits[0][0]}")
+        for view in ("dense", "lexical"):
+            own = found_in(collection, views_of([document.text]), view, len(found)).documents
+            if (id, found[id]) not in [(hit.id, hit.text) for hit, _ in own]:
+                raise SystemExit(f"{id} was not found by its own {view} view: {own[0][0]}")
     gone = [(id, text) for choice in choices for id, text in choice.items() if found.get(id) != text]
     for id, text in rng.sample(gone, min(5, len(gone))):
         hits = collection.search(vectors_of([text])[0], 3, EXACT).documents if found else []
@@ -125,9 +137,8 @@ def verify(folder: Path, choices: list[Contents], rng: random.Random) -> Content
         raise SystemExit("a search for everything did not find everything")
     left = {path.name for path in folder.iterdir() if path.name.startswith(("codec-", "segment-"))}
     state = collection.snapshot().state
-    named = {part.name for part in state.segments} | ({state.codec.name} if state.codec else set())
-    if left != named:
-        raise SystemExit(f"left over: {sorted(left - named)}")
+    if left != state.folders:
+        raise SystemExit(f"left over: {sorted(left - state.folders)}")
     collection.close()
     return found
 
@@ -137,7 +148,7 @@ def main(folder: Path, mode: str, faults: int, seed: int) -> None:
     collection_writer.OUTGROWN = 3
     collection_writer.MOST_SEGMENTS = 6
     rng = random.Random(seed)
-    Collection.create(folder, TokenBuild(threads=1), {}).close()
+    Collection.create(folder, ALL_VIEWS, {}).close()
     contents: Contents = {}
     length = Counter(dict.fromkeys(("add", "update", "delete", "compact", "settle"), 120))
     outcomes: Counter[str] = Counter()

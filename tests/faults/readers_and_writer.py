@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 from asterism import Collection, Document, TokenSearch
-from tests.faults.driver import vectors_of
+from tests.faults.driver import vectors_of, views_of
 
 GROUP = 5
 
@@ -21,7 +21,7 @@ GROUP = 5
 def add_group(collection: Collection, group: int) -> None:
     documents = [Document(f"g{group}-{i}", f"{group} {i}", metadata={"group": group}) for i in range(GROUP)]
     with collection.writing() as writer:
-        writer.add(documents, vectors_of([document.text for document in documents]))
+        writer.add(documents, views_of([document.text for document in documents]))
 
 
 def write(collection: Collection, until: float, rng: random.Random) -> int:

@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asterism import Collection, Document, TokenBuild, TokenSearch
+from asterism import Collection, Document, TokenSearch, TokenVectors
 from asterism.errors import AsterismError, NewerFormat
-from asterism.indexes import collection_writer
+from asterism.indexes import collection_writer, dense_segment
 from asterism.indexes.storage import read_manifest, write_manifest
-from tests.conftest import make_query, make_vectors
+from tests.conftest import ALL_VIEWS, found_in, in_all_views, make_query, make_vectors
 
 QUERY = make_query(16)
+CONTENT = in_all_views(TokenVectors(QUERY, [0, len(QUERY)]))
 Answers = list[tuple[str, str, float]]
 
 
@@ -24,20 +25,21 @@ Answers = list[tuple[str, str, float]]
 def index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Sixty documents in two segments, some deleted."""
     path = tmp_path_factory.mktemp("damaged") / "x.ast"
-    collection = Collection.create(path, TokenBuild(), {"name": "none"})
-    before = collection_writer.FLAT_TOKENS
-    collection_writer.FLAT_TOKENS = 100 if request.param == "coded" else before
+    collection = Collection.create(path, ALL_VIEWS, {"name": "none"})
+    before = collection_writer.FLAT_TOKENS, dense_segment.MANY
+    if request.param == "coded":
+        collection_writer.FLAT_TOKENS, dense_segment.MANY = 100, 20
     try:
         for part in range(2):
             documents = [Document(f"d{part}-{i}", f"text {i}", metadata={"n": i}) for i in range(30)]
             with collection.writing() as writer:
-                writer.add(documents, make_vectors(30, seed=part, shortest=1))
+                writer.add(documents, in_all_views(make_vectors(30, seed=part, shortest=1)))
                 if part == 0:
                     writer.settle()
         with collection.writing() as writer:
             writer.delete([f"d1-{i}" for i in range(5)])
     finally:
-        collection_writer.FLAT_TOKENS = before
+        collection_writer.FLAT_TOKENS, dense_segment.MANY = before
     collection.close()
     return path
 
@@ -49,6 +51,10 @@ def answers(path: Path) -> list[Answers]:
         for method in ("exact", "colbert", "xtr"):
             for where in (None, {"n": {"$lt": 9}}):
                 hits = collection.search(QUERY, 10, TokenSearch(method=method), where).documents
+                found.append([(document.id, document.text, score) for document, score in hits])
+        for view in ("dense", "lexical"):
+            for where in (None, {"n": {"$lt": 9}}):
+                hits = found_in(collection, CONTENT, view, 10, where).documents
                 found.append([(document.id, document.text, score) for document, score in hits])
         return found
     finally:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from asterism import Collection, Document, TokenBuild, TokenSearch
+from asterism import Collection, Document, TokenSearch
 from asterism.errors import IndexBusy, IndexFolderError
 from asterism.indexes import collection_writer
-from tests.conftest import make_query, make_vectors
+from tests.conftest import ALL_VIEWS, in_all_views, make_query, make_vectors
 from tests.faults.readers_and_writer import add_group
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +25,7 @@ def start(role: str, folder: Path, seconds: float, seed: int) -> subprocess.Pope
 
 def readers_and_writer(folder: Path, seconds: float, readers: int) -> tuple[int, int]:
     """Commits and looks."""
-    collection = Collection.create(folder, TokenBuild(), {})
+    collection = Collection.create(folder, ALL_VIEWS, {})
     for group in range(30):
         add_group(collection, group)
     with collection.writing() as writer:
@@ -61,9 +61,9 @@ def test_ten_readers_and_a_writer(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 def small(path: Path) -> Collection:
-    collection = Collection.create(path, TokenBuild(), {})
+    collection = Collection.create(path, ALL_VIEWS, {})
     with collection.writing() as writer:
-        writer.add([Document("a", "text"), Document("b", "text")], make_vectors(2, shortest=1))
+        writer.add([Document("a", "text"), Document("b", "text")], in_all_views(make_vectors(2, shortest=1)))
     return collection
 
 

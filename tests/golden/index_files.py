@@ -11,9 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from asterism import Collection, Document, TokenBuild, TokenSearch, TokenVectors
-from asterism.indexes import collection_writer
+from asterism import Collection, Document, TokenSearch, TokenVectors
+from asterism.indexes import collection_writer, dense_segment
 from asterism.indexes.collection import VERSION
+from tests.conftest import ALL_VIEWS, found_in, in_all_views
 
 HERE = Path(__file__).parent
 QUERIES = 3
@@ -36,20 +37,25 @@ def answers(collection: Collection) -> list[list[tuple[str, float]]]:
             for where in (None, FILTER):
                 hits = collection.search(query, 5, TokenSearch(method=method), where).documents
                 found.append([(document.id, score) for document, score in hits])
+    for view in ("dense", "lexical"):
+        for where in (None, FILTER) if view in collection.views().names else ():
+            content = in_all_views(TokenVectors(unit(rng, 4), [0, 4]))
+            hits = found_in(collection, content, view, 5, where).documents
+            found.append([(document.id, score) for document, score in hits])
     return found
 
 
 def write(folder: Path) -> None:
-    collection_writer.FLAT_TOKENS = 64
+    collection_writer.FLAT_TOKENS, dense_segment.MANY = 64, 20
     rng = np.random.default_rng(1)
-    collection = Collection.create(folder, TokenBuild(), {"name": "golden"})
+    collection = Collection.create(folder, ALL_VIEWS, {"name": "golden"})
     for batch in range(2):
         documents = [
             Document(f"é{n}", f"Text {n} — テキスト", "title" * (n % 2), {"n": n, "tags": ["even", "odd"][n % 2]})
             for n in range(15 * batch, 15 * batch + 15)
         ]
         with collection.writing() as writer:
-            writer.add(documents, TokenVectors.from_documents([unit(rng, 1 + n % 7) for n in range(15)]))
+            writer.add(documents, in_all_views(TokenVectors.from_documents([unit(rng, 1 + n % 7) for n in range(15)])))
             writer.settle() if batch == 0 else writer.delete(["é3", "é22"])
     (HERE / f"{folder.name}.json").write_text(json.dumps(answers(collection), indent=1, ensure_ascii=False) + "\n")
     collection.close()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from asterism import Collection, Document
-from tests.conftest import make_vectors
+from tests.conftest import in_all_views, make_vectors
 from tests.golden.index_files import HERE, answers
 
 FOLDERS = sorted(path for path in HERE.iterdir() if path.name.startswith("index-") and path.is_dir())
@@ -25,6 +25,6 @@ def test_golden_index(folder: Path, tmp_path: Path) -> None:
     assert [[list(hit) for hit in hits] for hits in answers(collection)] == expected
     assert len(list(collection.documents())) == 28
     with collection.writing() as writer:
-        writer.add([Document("new", "text")], make_vectors(1, shortest=2))
+        writer.add([Document("new", "text")], in_all_views(make_vectors(1, shortest=2)))
         writer.compact()
     collection.check()

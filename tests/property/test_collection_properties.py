@@ -13,13 +13,13 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from asterism import TokenSearch, TokenVectors
+from asterism import Representations, TokenSearch, TokenVectors, Views
 from asterism.corpus import Document
 from asterism.errors import DocumentError, UnknownDocument
 from asterism.indexes import collection_writer
 from asterism.indexes.collection import Collection
 from asterism.settings import TokenBuild
-from tests.conftest import brute_force, make_query, make_vectors
+from tests.conftest import brute_force, make_query, make_vectors, tokens_only
 
 QUIET = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 METHODS = ["exact", "colbert", "xtr"]
@@ -155,7 +155,7 @@ class Modelled:
     """A collection and the dict that it should equal."""
 
     def __init__(self, path: Path, build: TokenBuild) -> None:
-        self.collection = Collection.create(path, build, {})
+        self.collection = Collection.create(path, Views(build), {})
         self.model: Stored = {}
         self.made = 0
         self.batches = 0
@@ -165,7 +165,7 @@ class Modelled:
         vectors = matrices(len(ids), seed * 1000 + self.batches)  # no two documents have the same
         documents = [Document(id, f"text {seed}", metadata=value) for id, value in zip(ids, of, strict=True)]
         with self.collection.writing() as writer:
-            writer.add(documents, TokenVectors.from_documents(vectors), update)
+            writer.add(documents, tokens_only(TokenVectors.from_documents(vectors)), update)
         for document, matrix in zip(documents, vectors, strict=True):
             self.model.pop(document.id, None)
             self.model[document.id] = (document, matrix)
@@ -259,7 +259,6 @@ def test_a_collection_grows_from_flat_to_trained_to_retrained_and_merged(tmp_pat
             modelled.do("reopen")
         modelled.check({"n": {"$lt": seed}}, 7, seed)
         state = modelled.collection.snapshot().state
-        assert state.codec is not None
         codecs.append(state.codec.name)
         sizes.append(len(state.segments))
     assert len(set(codecs)) >= 3
@@ -290,16 +289,20 @@ def name_of(codec: dict[str, Any]) -> str:
     return "-".join(str(value) for value in codec.values())
 
 
-def batch(codec: dict[str, Any], first: int, count: int, seed: int) -> tuple[list[Document], TokenVectors]:
+def batch(codec: dict[str, Any], first: int, count: int, seed: int) -> tuple[list[Document], Representations]:
     longest = codec.get("fixed", 6)
     vectors = make_vectors(count, D, longest=longest, seed=seed, shortest=codec.get("fixed", 0))
     rounded = vectors.flat.astype(np.float16).astype(np.float32)  # as they are kept while flat
     documents = [Document(str(first + i), "text", metadata={"n": i % 3}) for i in range(count)]
-    return documents, TokenVectors(rounded, vectors.offsets)
+    return documents, tokens_only(TokenVectors(rounded, vectors.offsets))
 
 
-def part_of(documents: list[Document], vectors: TokenVectors, a: int, b: int) -> tuple[list[Document], TokenVectors]:
-    return documents[a:b], TokenVectors.from_documents([vectors[i] for i in range(a, b)])
+def part_of(
+    documents: list[Document], content: Representations, a: int, b: int
+) -> tuple[list[Document], Representations]:
+    vectors = content.multi_vector
+    assert vectors is not None
+    return documents[a:b], tokens_only(TokenVectors.from_documents([vectors[i] for i in range(a, b)]))
 
 
 @pytest.fixture(params=CODECS, ids=name_of)
@@ -307,7 +310,7 @@ def trained(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[dict[str, Any], Collection, Collection]:
     """A codec's settings, and two collections of 40 documents that share that codec, trained on them."""
-    first = Collection.create(tmp_path / "a", TokenBuild(**request.param, threads=1), {})
+    first = Collection.create(tmp_path / "a", Views(TokenBuild(**request.param, threads=1)), {})
     with first.writing() as writer:
         writer.add(*batch(request.param, 0, 40, 1))
         writer.settle()
@@ -419,7 +422,7 @@ def test_what_was_stored_survives_merging_and_training_again(trained: Trained, m
     monkeypatch.setattr(collection_writer, "OUTGROWN", 1)  # every settling trains anew
     documents, vectors = batch(codec, 0, 40, 1)
     query = make_query(D, 5, 1)
-    truth = dict(zip((document.id for document in documents), brute_force(vectors, query), strict=True))
+    truth = dict(zip((document.id for document in documents), brute_force(vectors.multi_vector, query), strict=True))
     tolerance = {1: 1.5, 2: 0.8, 4: 0.6}.get(codec["bits"], 0.01) if "refinement" not in codec else 0.01
     names = set()
     for _ in range(3):
@@ -431,11 +434,11 @@ def test_what_was_stored_survives_merging_and_training_again(trained: Trained, m
             [score for _, score in hits], [truth[document.id] for document, _ in hits], atol=tolerance
         )
         snapshot = collection.snapshot()
-        assert snapshot.codec is not None
-        assert snapshot.codec.settings.bits == codec["bits"]
-        assert snapshot.segments[0].segment.fixed == codec.get("fixed", 0)
-        assert (snapshot.segments[0].segment.fine is not None) == ("refinement" in codec)
-        names.add(snapshot.codec.part.name)
+        codec_now = snapshot.codec
+        assert codec_now.settings.bits == codec["bits"]
+        assert snapshot.segments[0].multi.segment.fixed == codec.get("fixed", 0)
+        assert (snapshot.segments[0].multi.segment.fine is not None) == ("refinement" in codec)
+        names.add(codec_now.part.name)
     assert len(names) == 3
     collection.check()
 
@@ -449,9 +452,9 @@ def test_a_refused_batch_changes_nothing(tmp_path: Path) -> None:
     state = modelled.collection.snapshot().state
     with modelled.collection.writing() as writer:
         with pytest.raises(DocumentError, match="already"):
-            writer.add([Document("9", ""), Document("1", "")], make_vectors(2, D))
+            writer.add([Document("9", ""), Document("1", "")], tokens_only(make_vectors(2, D)))
         with pytest.raises(DocumentError, match="twice"):
-            writer.add([Document("9", ""), Document("9", "")], make_vectors(2, D))
+            writer.add([Document("9", ""), Document("9", "")], tokens_only(make_vectors(2, D)))
         with pytest.raises(UnknownDocument, match="nothing was deleted"):
             writer.delete(["1", "9"])
         assert writer.delete([], missing_ok=True) == 0
@@ -468,7 +471,7 @@ def test_documents_without_vectors_survive_training_again(tmp_path: Path, monkey
     modelled.do("settle")
     assert not is_flat(modelled.collection)
     with modelled.collection.writing() as writer:
-        writer.add([Document("empty", "")], TokenVectors(np.zeros((0, D), np.float32), [0, 0]))
+        writer.add([Document("empty", "")], tokens_only(TokenVectors(np.zeros((0, D), np.float32), [0, 0])))
         monkeypatch.setattr(collection_writer, "OUTGROWN", 1)
         writer.compact()
     modelled.model["empty"] = (Document("empty", ""), np.zeros((0, D), np.float32))
@@ -483,7 +486,7 @@ def test_a_drifted_collection_whose_vectors_are_all_gone_can_be_compacted(
     modelled.do("settle")
     assert not is_flat(modelled.collection)
     with modelled.collection.writing() as writer:
-        writer.add([Document("empty", "")], TokenVectors(np.zeros((0, D), np.float32), [0, 0]))
+        writer.add([Document("empty", "")], tokens_only(TokenVectors(np.zeros((0, D), np.float32), [0, 0])))
         writer.delete([str(i) for i in range(40)])
         monkeypatch.setattr(collection_writer, "DRIFTED", 0)
         writer.compact()
@@ -494,10 +497,10 @@ def test_a_drifted_collection_whose_vectors_are_all_gone_can_be_compacted(
 def test_many_small_batches_do_not_leave_many_segments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each has half a dozen files open, and the system's limit is often 1,024; flat ones are merged, not trained."""
     monkeypatch.setattr(collection_writer, "FLAT_TOKENS", 10)
-    collection = Collection.create(tmp_path / "x", TokenBuild(threads=1), {})
+    collection = Collection.create(tmp_path / "x", Views(TokenBuild(threads=1)), {})
     with collection.writing() as writer:
         for i in range(20):
-            writer.add([Document(str(i), "")], TokenVectors(make_query(D, 3, i), [0, 3]))
+            writer.add([Document(str(i), "")], tokens_only(TokenVectors(make_query(D, 3, i), [0, 3])))
             assert segments(collection) <= 4
         assert is_flat(collection)
     assert [document.id for document in collection.documents()] == [str(i) for i in range(20)]

@@ -14,7 +14,9 @@ from asterism.corpus import Document
 from asterism.errors import FilterError
 from asterism.indexes.collection import Collection
 from asterism.indexes.filters import Compare, Either, Every, Not, canonical, fields_of, parse_filter
+from asterism.indexes.views import Views
 from asterism.settings import TokenBuild
+from tests.conftest import tokens_only
 
 METADATA: dict[str, dict[str, Any]] = {
     "int": {"x": 1},
@@ -44,10 +46,10 @@ EVERYONE = set(METADATA)
 
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    made = Collection.create(tmp_path_factory.mktemp("filters") / "x", TokenBuild(), {})
+    made = Collection.create(tmp_path_factory.mktemp("filters") / "x", Views(TokenBuild()), {})
     vectors = TokenVectors(np.ones((len(METADATA), 4), np.float32), np.arange(len(METADATA) + 1))
     with made.writing() as writer:
-        writer.add([Document(id, "text", metadata=metadata) for id, metadata in METADATA.items()], vectors)
+        writer.add([Document(id, "text", metadata=metadata) for id, metadata in METADATA.items()], tokens_only(vectors))
     return made
 
 
@@ -233,7 +235,7 @@ def test_equal_filters_have_one_text_and_others_do_not() -> None:
 
 def test_bad_filters_are_refused_by_an_empty_collection_too(tmp_path: Path) -> None:
     with pytest.raises(FilterError):
-        found(Collection.create(tmp_path / "x", TokenBuild(), {}), {"a": {"$gtt": 1}})
+        found(Collection.create(tmp_path / "x", Views(TokenBuild()), {}), {"a": {"$gtt": 1}})
 
 
 def test_fields_of_nested_metadata() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asterism import TokenSearch, TokenVectors
+from asterism import HybridSearch, TokenSearch, TokenVectors, Views
 from asterism.corpus import Document
 from asterism.indexes import collection_writer, segment_merge
 from asterism.indexes.clustering import assign, grouped
@@ -20,9 +20,12 @@ from asterism.indexes.segment_merge import Living, LivingVectors, merge_segments
 from asterism.indexes.token_segment import OpenSegment, open_segment
 from asterism.indexes.token_stream import Sample, TokenStream
 from asterism.kernels import reference
-from asterism.search.explanation import maxsim_answers, total_score, xtr_answers
+from asterism.search.examine import SeenTokens, examined
+from asterism.search.plan import SearchPlan
+from asterism.search.single_view import AskedViews
+from asterism.search.token_answers import maxsim_answers, total_score, xtr_answers
 from asterism.settings import TokenBuild
-from tests.conftest import make_query, make_vectors
+from tests.conftest import make_query, make_vectors, tokens_only
 
 CODECS: list[dict[str, Any]] = [
     {"bits": 1},
@@ -48,12 +51,12 @@ def codec_for(vectors: TokenVectors, folder: Path, settings: dict[str, Any]) -> 
 
 def collection_of(path: Path, vectors: TokenVectors, build: dict[str, Any], parts: int = 1) -> Collection:
     """Documents "0", "1" … in so many segments."""
-    collection = Collection.create(path, TokenBuild(**build, threads=1), {})
+    collection = Collection.create(path, Views(TokenBuild(**build, threads=1)), {})
     edges = np.linspace(0, len(vectors), parts + 1).astype(int)
     with collection.writing() as writer:
         for i, (a, b) in enumerate(itertools.pairwise(edges)):
             documents = [Document(str(j), "text") for j in range(a, b)]
-            writer.add(documents, TokenVectors.from_documents([vectors[j] for j in range(a, b)]))
+            writer.add(documents, tokens_only(TokenVectors.from_documents([vectors[j] for j in range(a, b)])))
             if i == 0:
                 writer.settle()
     assert len(collection.snapshot().segments) == parts
@@ -146,6 +149,17 @@ def test_left_over_grows_with_drift(tmp_path: Path) -> None:
     assert 0 < codec.left_over(flat[:half], 1) < codec.left_over(flat[half:], 1) < codec.left_over(others, 1) < 2
 
 
+def seen_of(collection: Collection, query: np.ndarray, document: Document, settings: TokenSearch, k: int) -> SeenTokens:
+    plan = SearchPlan.of(None, settings, ("multi",), HybridSearch)
+    content = tokens_only(TokenVectors(query, [0, len(query)]))
+    found, seen = collection.looking_at(
+        document.id, lambda state, at, subset: examined(AskedViews(state, content, subset, 1), at, plan, k, subset)
+    )
+    assert found == document
+    assert seen.tokens is not None
+    return seen.tokens
+
+
 @pytest.mark.usefixtures("trains_early")
 @pytest.mark.parametrize("parts", [1, 3])
 @pytest.mark.parametrize("build", CODECS, ids=name_of)
@@ -159,8 +173,7 @@ def test_single_similarities_add_up_to_the_score_of_a_search(build: dict[str, An
         hits = collection.search(query, len(vectors), settings).documents
         assert len(hits) == len(vectors)
         for document, score in hits:
-            matched = collection.matched(query, document.id, settings, len(vectors))
-            assert matched.document == document
+            matched = seen_of(collection, query, document, settings, len(vectors))
             assert matched.similarities.shape == (len(vectors[int(document.id)]), tokens)
             assert matched.centroids.shape == (len(vectors[int(document.id)]),)
             if not len(matched.similarities):
@@ -179,9 +192,9 @@ def test_similarities_while_flat_are_those_of_the_vectors(tmp_path: Path) -> Non
     vectors = make_vectors(5, 24, longest=3, seed=1, shortest=2)
     collection = collection_of(tmp_path / "x", vectors, {})
     query = make_query(24, 4)
-    matched = collection.matched(query, "3", TokenSearch(method="exact"))
-    np.testing.assert_allclose(matched.similarities, vectors[3].astype(np.float16) @ query.T, atol=1e-6)
-    assert not matched.centroids.any()
+    searcher = collection.snapshot().multi
+    np.testing.assert_allclose(searcher.similarities(query, 3), vectors[3].astype(np.float16) @ query.T, atol=1e-6)
+    assert not searcher.centroids_of(3).any()
 
 
 def rows_of(segment: OpenSegment, document: int) -> dict[str, np.ndarray]:
@@ -199,11 +212,11 @@ def test_merging_keeps_exactly_the_living(
     monkeypatch.setattr(segment_merge, "CHUNK_TOKENS", chunk)
     vectors = vectors_for(build, 66)
     snapshot = collection_of(tmp_path / "x", vectors, build, 3).snapshot()
-    assert snapshot.codec is not None
+    codec = snapshot.codec
     masks = [np.arange(22) % 3 > 0, np.zeros(22, bool), np.ones(22, bool)]
-    parts = [Living(stored.segment, mask) for stored, mask in zip(snapshot.segments, masks, strict=True)]
-    facts = merge_segments(tmp_path, "merged", parts, snapshot.codec.codec)
-    merged = open_segment(tmp_path, facts, snapshot.codec.codec, snapshot.codec.settings)
+    parts = [Living(stored.multi.segment, mask) for stored, mask in zip(snapshot.segments, masks, strict=True)]
+    facts = merge_segments(tmp_path, "merged", parts, codec.codec)
+    merged = open_segment(tmp_path, facts, codec.codec, codec.settings)
     living = [(part.segment, int(i)) for part in parts for i in np.flatnonzero(part.alive)]
     assert facts.documents == len(living) == 14 + 22
     for document, (segment, place) in enumerate(living):
@@ -234,9 +247,9 @@ def test_living_vectors_are_those_of_the_living_decoded(
     monkeypatch.setattr(segment_merge, "CHUNK_TOKENS", chunk)
     vectors = vectors_for(build, 40)
     snapshot = collection_of(tmp_path / "x", vectors, build, 2).snapshot()
-    assert snapshot.codec is not None
-    parts = [Living(stored.segment, np.arange(20) % 4 > 0) for stored in snapshot.segments]
-    living = LivingVectors(parts, snapshot.codec.codec)
+    codec = snapshot.codec
+    parts = [Living(stored.multi.segment, np.arange(20) % 4 > 0) for stored in snapshot.segments]
+    living = LivingVectors(parts, codec.codec)
     chunks = list(living)
     found = [one[i] for one in chunks for i in range(len(one))]
     expected = [vectors[i] for i in range(40) if i % 20 % 4 > 0]
@@ -256,8 +269,8 @@ def test_living_documents_without_vectors_are_counted(tmp_path: Path, monkeypatc
     lengths = [0, 7, 0, 0, 2, 2, 0, 5, 0]
     vectors = TokenVectors(make_query(8, sum(lengths)), np.concatenate([[0], np.cumsum(lengths)]))
     snapshot = collection_of(tmp_path / "x", vectors, {"bits": 32}).snapshot()
-    assert snapshot.codec is not None
-    part = Living(snapshot.segments[0].segment, np.ones(9, bool))
-    chunks = list(LivingVectors([part], snapshot.codec.codec))
+    codec = snapshot.codec
+    part = Living(snapshot.segments[0].multi.segment, np.ones(9, bool))
+    chunks = list(LivingVectors([part], codec.codec))
     assert np.concatenate([np.diff(chunk.offsets) for chunk in chunks]).tolist() == lengths
     np.testing.assert_array_equal(np.concatenate([chunk.flat for chunk in chunks]), vectors.flat)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asterism import TokenSearch, TokenVectors
+from asterism import TokenSearch, TokenVectors, Views
 from asterism.corpus import Document
 from asterism.errors import DamagedIndex, IndexBusy, IndexFolderError, UnknownDocument
 from asterism.indexes import catalog_seal, collection_writer
@@ -27,7 +27,7 @@ from asterism.indexes.catalog_seal import SealedFile
 from asterism.indexes.collection import Collection
 from asterism.indexes.snapshot import positions
 from asterism.settings import TokenBuild
-from tests.conftest import make_query
+from tests.conftest import make_query, tokens_only
 
 D = 8
 GROUP = 5
@@ -39,7 +39,7 @@ def put(collection: Collection, group: int, update: bool = False) -> None:
     documents = [Document(f"{group}-{i}", "text", metadata={"group": group}) for i in range(GROUP)]
     vectors = TokenVectors(make_query(D, GROUP * 3, group), np.arange(GROUP + 1) * 3)
     with collection.writing() as writer:
-        writer.add(documents, vectors, update)
+        writer.add(documents, tokens_only(vectors), update)
 
 
 def remove(collection: Collection, group: int) -> None:
@@ -64,7 +64,7 @@ def ids_of(*groups: int) -> list[str]:
 
 @pytest.fixture
 def collection(tmp_path: Path) -> Collection:
-    made = Collection.create(tmp_path / "x", TokenBuild(threads=1), {})
+    made = Collection.create(tmp_path / "x", Views(TokenBuild(threads=1)), {})
     put(made, 0)
     return made
 
@@ -100,9 +100,7 @@ def test_a_reader_sees_each_committed_state(collection: Collection, monkeypatch:
     put(collection, 2)
     monkeypatch.setattr(collection_writer, "FLAT_TOKENS", 20)
     compact(collection)
-    codec = reader.snapshot().codec
-    assert codec is not None
-    assert not codec.codec.is_flat
+    assert not reader.snapshot().codec.codec.is_flat
     for method in ("exact", "colbert", "xtr"):
         assert found(reader, method=method) == ids_of(1, 2)
         assert found(reader, 2, method) == ids_of(2)
@@ -110,7 +108,7 @@ def test_a_reader_sees_each_committed_state(collection: Collection, monkeypatch:
     remove(collection, 2)
     compact(collection)
     assert found(reader) == []
-    assert reader.snapshot().searcher is None
+    assert reader.snapshot().multi is None
     put(collection, 3)
     assert found(reader) == ids_of(3)
     reader.check()
@@ -119,13 +117,12 @@ def test_a_reader_sees_each_committed_state(collection: Collection, monkeypatch:
 def test_a_snapshot_outlives_its_files(collection: Collection) -> None:
     put(collection, 1)
     old = collection.snapshot()
-    assert old.searcher is not None
     query = make_query(D, 3)
-    before = old.searcher.search(query, 10, TokenSearch(), None)
+    before = old.multi.search(query, 10, TokenSearch(), None)
     put(collection, 2)
     compact(collection)
     assert not (collection.path / old.segments[0].part.name).exists()
-    after = old.searcher.search(query, 10, TokenSearch(), None)
+    after = old.multi.search(query, 10, TokenSearch(), None)
     np.testing.assert_array_equal(before.ids, after.ids)
     np.testing.assert_array_equal(before.scores, after.scores)
 
@@ -364,7 +361,7 @@ def test_a_missing_catalog_is_damage(tmp_path: Path) -> None:
 def test_collections_leave_no_descriptor_behind(tmp_path: Path) -> None:
     gc.collect()
     before = set(os.listdir("/proc/self/fd"))
-    made = Collection.create(tmp_path / "x", TokenBuild(threads=1), {})
+    made = Collection.create(tmp_path / "x", Views(TokenBuild(threads=1)), {})
     put(made, 0)
     others = [Collection.open(tmp_path / "x") for _ in range(3)]
     assert all(found(other) == ids_of(0) for other in others)
@@ -387,11 +384,11 @@ def test_collections_leave_no_descriptor_behind(tmp_path: Path) -> None:
         lambda of: of.check(),
         lambda of: of.bytes(),
         lambda of: of.facts("settings"),
-        lambda of: of.matched(make_query(D, 3), "0-0", TokenSearch()),
+        lambda of: of.looking_at("0-0", lambda state, at, subset: at),
         lambda of: put(of, 1),
         lambda of: of.put_fact("job", {}),
     ],
-    ids=["search", "get", "known", "documents", "snapshot", "check", "bytes", "facts", "matched", "add", "put_fact"],
+    ids=["search", "get", "known", "documents", "snapshot", "check", "bytes", "facts", "looking_at", "add", "put_fact"],
 )
 def test_a_closed_collection_says_so(collection: Collection, use: Callable[[Collection], object]) -> None:
     collection.close()

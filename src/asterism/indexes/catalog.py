@@ -71,6 +71,11 @@ class State:
         segments = tuple(Part(**part) for part in found.pop("segments"))
         return cls(codec=codec, segments=segments, **found)
 
+    @property
+    def folders(self) -> set[str]:
+        """Names of all that belong to it."""
+        return {part.name for part in (*self.segments, self.codec) if part is not None}
+
 
 class Catalog:
     """One connection a thread; `reading` and `writing` give a transaction."""

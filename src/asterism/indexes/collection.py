@@ -1,4 +1,4 @@
-"""Documents and their token vectors in one folder: durable, searched as one committed state, written by one at a time.
+"""Documents and their views in one folder: durable, searched as one committed state, written by one at a time.
 
 papers.ast/
   manifest.json       kind, format version, and the catalog's size and checksum (none while somebody writes)
@@ -13,28 +13,31 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..corpus import Document
 from ..errors import DamagedIndex, IndexExists, IndexFolderError, UnknownDocument
-from ..settings import TokenBuild, TokenSearch, whole_number
+from ..settings import TokenBuild, TokenSearch
 from .catalog import CATALOG, Catalog, CatalogView, State, create_catalog
 from .catalog_seal import SealedFile
 from .collection_writer import CollectionWriter
 from .filters import canonical, parse_filter
+from .hits import SearchHits
 from .segment_merge import Mask
-from .snapshot import Snapshot, positions, verify_part
+from .snapshot import Snapshot, positions
 from .storage import REMEDY, folder_in_the_making, read_manifest, write_manifest, writing
+from .stored_parts import verify_files
+from .views import Views
 
 KIND = "asterism index"
-VERSION = 1
+VERSION = 2
 VERIFIED_BYTES = 1 << 30  # up to this size, what a first search reads is verified before: half a second
 FILTERS_KEPT = 16
 
@@ -47,18 +50,7 @@ class Found:
     timings: dict[str, float]
 
 
-@dataclass(frozen=True)
-class MatchedDocument:
-    """A document against a query: similarities (tokens, q) and the tokens' centroids (tokens,).
-
-    For XTR also what each query token imputes (q,) and which centroids it probed.
-    """
-
-    document: Document
-    similarities: npt.NDArray[np.float32]
-    centroids: npt.NDArray[np.uint32]
-    imputed: npt.NDArray[np.float32]
-    probed: list[npt.NDArray[np.uint32]]
+T = TypeVar("T")
 
 
 class Collection:
@@ -76,14 +68,13 @@ class Collection:
         self._closed = False
 
     @classmethod
-    def create(cls, path: str | os.PathLike[str], settings: TokenBuild, model: dict[str, Any]) -> Collection:
+    def create(cls, path: str | os.PathLike[str], views: Views, model: dict[str, Any]) -> Collection:
         """A new folder without documents; `model` says what made the vectors."""
         target = Path(path)
         if os.path.lexists(target):
             raise IndexExists(f"{target} exists already: choose another path, open it, or remove it first")
-        kept = {name: value for name, value in asdict(settings).items() if name != "threads"}
         with folder_in_the_making(target) as temporary, full_disk_reported(target):
-            create_catalog(temporary, {"settings": kept, "model": model})
+            create_catalog(temporary, {"views": views.as_json(), "model": model})
             file = SealedFile(temporary / CATALOG)
             write_manifest(temporary, {"kind": KIND, "version": VERSION, "catalog": file.facts()})
             file.release()
@@ -126,9 +117,7 @@ class Collection:
             self._sweep()
             write_manifest(self.path, {"kind": KIND, "version": VERSION, "catalog": None})
             try:
-                with self.reading() as view:
-                    settings = TokenBuild.of(view.fact("settings"))
-                yield CollectionWriter(self.path, self._catalog, self.snapshot, settings)
+                yield CollectionWriter(self.path, self._catalog, self.snapshot, self.views())
             finally:
                 with suppress(OSError):  # a full disk: not sealed, which only means not verified as a whole
                     self._seal()
@@ -142,9 +131,15 @@ class Collection:
             yield view
 
     def facts(self, name: str) -> dict[str, Any]:
-        """`settings` or `model`, as given to `create`."""
+        """A JSON object that is kept with the collection, such as `model`; {} if there is none."""
         with self.reading() as view:
             return view.fact(name)
+
+    def views(self) -> Views:
+        """As given to `create`; the first format had token vectors alone."""
+        with self.reading() as view:
+            stored = view.fact("views")
+            return Views.of(stored) if stored else Views(TokenBuild.of(view.fact("settings")))
 
     def snapshot(self) -> Snapshot:
         """The newest committed state."""
@@ -175,44 +170,34 @@ class Collection:
                 found = view.documents(numbers[start : start + 256].tolist())
             yield from found.values()
 
-    def search(
-        self, query: npt.ArrayLike, k: int, settings: TokenSearch, where: Mapping[str, Any] | None = None
-    ) -> Found:
-        """Query (tokens, d) -> the k best of those documents that fulfil a filter."""
-        return self.search_many([query], k, settings, where, 1)[0]
-
-    def search_many(
-        self,
-        queries: Sequence[npt.ArrayLike],
-        k: int,
-        settings: TokenSearch,
-        where: Mapping[str, Any] | None = None,
-        threads: int = 1,
+    def answers(
+        self, search: Callable[[Snapshot, Mask | None], SearchHits], where: Mapping[str, Any] | None = None
     ) -> list[Found]:
-        """Queries, each (tokens, d); `threads` share them. One query may itself use `settings.threads`."""
-        whole_number("k", k, 1)
+        """What a search of the newest state finds among the documents that fulfil a filter, one for each query.
+
+        `search` is given that state and (documents,) which count, None for all; it may be called again if documents
+        that it found are deleted meanwhile.
+        """
         while True:
             with self.reading() as view:
                 snapshot = self._newest(view)
                 self._verify(snapshot, view)
                 subset = self._subset(snapshot, view, where)
-            if snapshot.searcher is None:
-                return [Found([], {}) for _ in queries]
-            if len(queries) == 1:
-                one = snapshot.searcher.search(queries[0], k, settings, subset)
-                ids, scores, timings = one.ids[None], one.scores[None], one.timings
-            else:
-                many = snapshot.searcher.search_many(queries, k, settings, subset, threads)
-                ids, scores = many.ids, many.scores
-                timings = {stage: seconds / len(queries) for stage, seconds in many.timings.items()}
-            found = self._with_documents(snapshot, ids, scores, timings)
+            hits = search(snapshot, subset)
+            found = self._with_documents(snapshot, hits)
             if found is not None:
                 return found
 
-    def matched(
-        self, query: npt.ArrayLike, id: str, settings: TokenSearch, k: int = 10, where: Mapping[str, Any] | None = None
-    ) -> MatchedDocument:
-        """How each vector of a query (q, d) compares with each of a document, in a search for k with a filter."""
+    def search(
+        self, query: npt.ArrayLike, k: int, settings: TokenSearch, where: Mapping[str, Any] | None = None
+    ) -> Found:
+        """Token vectors (tokens, d) -> the k best of those documents that fulfil a filter."""
+        return self.answers(lambda state, subset: state.nearest_tokens([query], k, settings, subset, 1), where)[0]
+
+    def looking_at(
+        self, id: str, look: Callable[[Snapshot, int, Mask | None], T], where: Mapping[str, Any] | None = None
+    ) -> tuple[Document, T]:
+        """A document, and what `look` sees at its place in the newest state, with the documents that count."""
         with self.reading() as view:
             number = view.numbers_of([id]).get(id)
             if number is None:
@@ -221,16 +206,10 @@ class Collection:
             snapshot = self._newest(view)
             self._verify(snapshot, view)
             subset = self._subset(snapshot, view, where)
-        searcher, place = snapshot.searcher, positions(snapshot.numbers, [number])
-        if searcher is None or not len(place):
+        place = positions(snapshot.numbers, [number])
+        if not len(place):
             raise DamagedIndex(f"{self.path}: no segment holds the document {id!r}; {REMEDY}")
-        at = int(place[0])
-        imputed: npt.NDArray[np.float32] = np.zeros(0, np.float32)
-        probed: list[npt.NDArray[np.uint32]] = []
-        if settings.method == "xtr":
-            imputed, probed = searcher.retrieval(query, k, settings, subset)
-        similarities = searcher.similarities(query, at, finest=settings.method != "xtr")  # XTR sees the codes alone
-        return MatchedDocument(document, similarities, searcher.centroids_of(at), imputed, probed)
+        return document, look(snapshot, int(place[0]), subset)
 
     def put_fact(self, name: str, value: dict[str, Any]) -> None:
         """Keep a JSON object with the collection."""
@@ -243,20 +222,13 @@ class Collection:
             self._check_seal(read_manifest(self.path, KIND, VERSION))
             view.check()
             snapshot = Snapshot.open(self.path, view, None)
-            if snapshot.codec is not None:
-                verify_part(self.path, snapshot.codec.part, snapshot.codec.files)
-            for stored in snapshot.segments:
-                verify_part(self.path, stored.part, stored.files)
+            verify_files(self.path, snapshot.files)
             if not np.array_equal(snapshot.numbers[snapshot.alive], view.all_numbers()):
                 raise DamagedIndex(f"{self.path}: segments and catalog do not hold the same documents; {REMEDY}")
 
     def bytes(self) -> int:
         """Size of all files that belong to the newest state."""
-        snapshot = self.snapshot()
-        files = [stored.files for stored in snapshot.segments]
-        if snapshot.codec is not None:
-            files.append(snapshot.codec.files)
-        return self._file.bytes + sum(facts["bytes"] for part in files for facts in part.values())
+        return sum(facts["bytes"] for facts in self.snapshot().files.values()) + self._file.bytes
 
     def _newest(self, view: CatalogView) -> Snapshot:
         with self._guard:
@@ -277,43 +249,37 @@ class Collection:
         known = self._filters.get(key)
         if known is None:
             known = snapshot.matching(condition, view) & snapshot.alive
+            known.setflags(write=False)
             with self._guard:
                 self._filters[key] = known
                 while len(self._filters) > FILTERS_KEPT:
                     del self._filters[next(iter(self._filters))]
         return known
 
-    def _with_documents(
-        self,
-        snapshot: Snapshot,
-        ids: npt.NDArray[np.int64],
-        scores: npt.NDArray[np.float32],
-        timings: dict[str, float],
-    ) -> list[Found] | None:
+    def _with_documents(self, snapshot: Snapshot, hits: SearchHits) -> list[Found] | None:
         """Rows of documents and scores; None if one is gone since, so that the search must be made again."""
-        wanted = np.unique(snapshot.numbers[ids[ids >= 0]])
+        wanted = np.unique(snapshot.numbers[hits.ids[hits.ids >= 0]])
         with self.reading() as view:
             documents = view.documents(wanted.tolist())
         if len(documents) < len(wanted):
             return None
         found = []
-        for row, values in zip(ids, scores, strict=True):
+        for row, values in zip(hits.ids, hits.scores, strict=True):
             numbers = snapshot.numbers[row[row >= 0]].tolist()
             pairs = zip(numbers, values.tolist(), strict=False)
-            found.append(Found([(documents[number], score) for number, score in pairs], timings))
+            found.append(Found([(documents[number], score) for number, score in pairs], hits.timings))
         return found
 
     def _verify(self, snapshot: Snapshot, view: CatalogView) -> None:
         """Before the first search of a small index, read what it will read once and compare checksums."""
-        parts = [(stored.part, stored.files) for stored in snapshot.segments if stored.part.name not in self._verified]
+        segments = [stored for stored in snapshot.segments if stored.part.name not in self._verified]
         if CATALOG not in self._verified and self._file.bytes <= VERIFIED_BYTES:
             self._check_seal(read_manifest(self.path, KIND, VERSION))
             self._verified.add(CATALOG)
-        size = sum(facts["bytes"] for _, files in parts for facts in files.values())
-        if size <= VERIFIED_BYTES:
-            for part, files in parts:
-                verify_part(self.path, part, files)
-        self._verified |= {part.name for part, _ in parts}
+        if sum(facts["bytes"] for stored in segments for facts in stored.files.values()) <= VERIFIED_BYTES:
+            for stored in segments:
+                verify_files(self.path, stored.files)
+        self._verified |= {stored.part.name for stored in segments}
 
     def _check_seal(self, manifest: dict[str, Any]) -> None:
         """Within a transaction: nobody can commit meanwhile."""
@@ -332,10 +298,9 @@ class Collection:
 
 def remove_leftovers(folder: Path, state: State) -> None:
     """Codecs and segments that the state does not name."""
-    named = {part.name for part in state.segments} | ({state.codec.name} if state.codec else set())
     for pattern in ("codec-[0-9]*", "segment-[0-9]*"):
         for leftover in folder.glob(pattern):
-            if leftover.name not in named:
+            if leftover.name not in state.folders:
                 shutil.rmtree(leftover, ignore_errors=True)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,62 +11,31 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DamagedIndex
-from ..settings import TokenBuild, cores
-from .catalog import CatalogView, Numbers, Part, State
-from .codec_files import open_codec
+from ..settings import TokenSearch, whole_number
+from .catalog import CatalogView, Numbers, State
+from .dense_searcher import DenseSearcher
 from .filters import Compare, Condition, Either, Every
-from .residual_codec import ResidualCodec
+from .hits import SearchHits
+from .lexical_searcher import LexicalSearcher
 from .segment_merge import Living, Mask
-from .storage import REMEDY, FileFacts, map_array, read_manifest, verify_file
+from .storage import REMEDY, FileFacts
+from .stored_parts import StoredCodec, StoredSegment, open_stored_codec, open_stored_segment
 from .token_searcher import TokenSearcher
-from .token_segment import OpenSegment, SegmentFacts, open_segment
-
-VERSION = 1
-SEGMENT_KIND, SEGMENT_FACTS = "asterism segment", "segment.json"
-CODEC_KIND, CODEC_FACTS = "asterism codec", "codec.json"
-NUMBERS = "numbers"
-
-
-@dataclass(frozen=True)
-class StoredCodec:
-    """A codec, the settings of what it codes, how many vectors trained it and what share of them it left over."""
-
-    part: Part
-    codec: ResidualCodec
-    settings: TokenBuild
-    tokens: int
-    left_over: float
-    files: FileFacts
-
-    @property
-    def untrained(self) -> bool:
-        """Floats under one centroid, as every collection begins."""
-        return self.tokens == 0
-
-
-@dataclass(frozen=True)
-class StoredSegment:
-    """A segment, the numbers of its documents (documents,) rising, and the share its codec left over."""
-
-    part: Part
-    segment: OpenSegment
-    numbers: Numbers
-    left_over: float
-
-    @property
-    def files(self) -> FileFacts:
-        """Every that belong to it, but its facts."""
-        return self.segment.facts.files
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What a search sees. `numbers` (documents,) of all segments, rising; `alive` the same length."""
+    """What a search sees. `numbers` (documents,) of all segments, rising; `alive` the same length.
+
+    multi, dense, lexical search those views; None for one that is not kept, or that nothing was added to.
+    """
 
     state: State
     codec: StoredCodec | None
     segments: tuple[StoredSegment, ...]
-    searcher: TokenSearcher | None
+    multi: TokenSearcher | None
+    dense: DenseSearcher | None
+    lexical: LexicalSearcher | None
     numbers: Numbers
     alive: Mask
 
@@ -74,25 +43,78 @@ class Snapshot:
     def open(cls, folder: Path, view: CatalogView, previous: Snapshot | None) -> Snapshot:
         """The state of a transaction; what `previous` has open already is used again."""
         state = view.state()
-        known_segments = {stored.part: stored for stored in previous.segments} if previous else {}
+        known = {stored.part: stored for stored in previous.segments} if previous else {}
         codec = None
         if state.codec is not None:
             same = previous is not None and previous.codec is not None and previous.codec.part == state.codec
             codec = previous.codec if same and previous else open_stored_codec(folder, state.codec)
-        segments = tuple(known_segments.get(part) or _segment(folder, part, codec) for part in state.segments)
+        segments = tuple(known.get(part) or open_stored_segment(folder, part, codec) for part in state.segments)
         numbers = np.concatenate([np.empty(0, np.int64), *(stored.numbers for stored in segments)])
         if (np.diff(numbers) <= 0).any():
             raise DamagedIndex(f"{folder}: the documents' numbers are not in order; {REMEDY}")
         alive = np.ones(len(numbers), bool)
         alive[positions(numbers, view.tombstones())] = False
+        alive.setflags(write=False)  # so that what a search makes of it holds
         if int(alive.sum()) != state.documents:
             raise DamagedIndex(f"{folder}: segments and catalog do not hold the same documents; {REMEDY}")
-        searcher = TokenSearcher(folder, codec.codec, [stored.segment for stored in segments]) if codec else None
-        return cls(state, codec, segments, searcher, numbers, alive)
+        tokens = [stored.multi.segment for stored in segments if stored.multi is not None]
+        dense = [stored.dense for stored in segments if stored.dense is not None]
+        lexical = [stored.lexical for stored in segments if stored.lexical is not None]
+        if any(0 < len(parts) < len(segments) for parts in (tokens, dense, lexical)):
+            raise DamagedIndex(f"{folder}: some segments have views that others have not; {REMEDY}")
+        return cls(
+            state,
+            codec,
+            segments,
+            TokenSearcher(folder, codec.codec, tokens) if codec is not None else None,
+            DenseSearcher(folder, dense) if dense else None,
+            LexicalSearcher(folder, lexical) if lexical else None,
+            numbers,
+            alive,
+        )
 
-    def living(self, stored: StoredSegment) -> Living:
-        """A segment with its living documents."""
-        return Living(stored.segment, self.alive[positions(self.numbers, stored.numbers)])
+    @property
+    def views(self) -> tuple[str, ...]:
+        """Those that can be searched."""
+        return tuple(name for name in ("multi", "dense", "lexical") if getattr(self, name) is not None)
+
+    @property
+    def files(self) -> FileFacts:
+        """Of the codec and of all segments."""
+        found: FileFacts = dict(self.codec.files) if self.codec is not None else {}
+        for stored in self.segments:
+            found |= stored.files
+        return found
+
+    def nearest_tokens(
+        self, queries: Sequence[npt.ArrayLike], k: int, settings: TokenSearch, subset: Mask | None, threads: int
+    ) -> SearchHits:
+        """Queries, each (vectors, d) -> ids and scores (n, k) by token vectors; timings are means."""
+        whole_number("k", k, 1)
+        if self.multi is None:
+            return SearchHits.none(len(queries))
+        if len(queries) == 1:
+            one = self.multi.search(queries[0], k, settings, subset)
+            return SearchHits(one.ids[None], one.scores[None], one.timings)
+        many = self.multi.search_many(queries, k, settings, subset, threads)
+        timings = {stage: seconds / len(queries) for stage, seconds in many.timings.items()}
+        return SearchHits(many.ids, many.scores, timings)
+
+    def alive_in(self, stored: StoredSegment) -> Mask:
+        """(documents of the segment,) the living."""
+        return self.alive[positions(self.numbers, stored.numbers)]
+
+    def living_tokens(self, segments: Sequence[StoredSegment]) -> list[Living]:
+        """The token vectors of segments with their living documents."""
+        return [Living(one.multi.segment, self.alive_in(one)) for one in segments if one.multi is not None]
+
+    def drift(self) -> float:
+        """What the codec leaves over now, as a multiple of that at its training; 1 for what was never trained."""
+        stored = [segment.multi for segment in self.segments if segment.multi is not None]
+        if self.codec is None or self.codec.left_over <= 0 or not stored:
+            return 1.0
+        weights = [max(1, tokens.segment.facts.tokens) for tokens in stored]
+        return float(np.average([tokens.left_over for tokens in stored], weights=weights)) / self.codec.left_over
 
     def matching(self, condition: Condition, view: CatalogView) -> Mask:
         """(documents,) which fulfil a condition, dead ones perhaps included."""
@@ -115,29 +137,3 @@ def positions(numbers: Numbers, wanted: npt.ArrayLike) -> npt.NDArray[np.int64]:
     there = found < len(numbers)
     there[there] = numbers[found[there]] == asked[there]
     return found[there]
-
-
-def open_stored_codec(folder: Path, part: Part) -> StoredCodec:
-    """Read whole and verified."""
-    path = folder / part.name
-    facts = read_manifest(path, CODEC_KIND, VERSION, CODEC_FACTS, part.crc32)
-    settings = TokenBuild.of(facts["settings"])
-    codec = open_codec(path, facts["codec"], settings)
-    return StoredCodec(part, codec, settings, facts["tokens"], facts["left_over"], facts["codec"]["files"])
-
-
-def _segment(folder: Path, part: Part, codec: StoredCodec | None) -> StoredSegment:
-    facts = read_manifest(folder / part.name, SEGMENT_KIND, VERSION, SEGMENT_FACTS, part.crc32)
-    if codec is None or facts["codec"] != codec.part.name:
-        raise DamagedIndex(f"{folder / part.name} was made with {facts['codec']}, which is not there: {REMEDY}")
-    segment = SegmentFacts(**facts["segment"])
-    opened = open_segment(folder, segment, codec.codec, codec.settings)
-    numbers = map_array(folder / part.name / f"{NUMBERS}.npy", segment.files, np.int64, (segment.documents,))
-    return StoredSegment(part, opened, numbers, facts["left_over"])
-
-
-def verify_part(folder: Path, part: Part, files: FileFacts) -> None:
-    """Read every file of a codec or segment and compare its checksum; they are read side by side."""
-    with ThreadPoolExecutor(cores(0)) as team:
-        for _ in team.map(lambda name: verify_file(folder / part.name / name, files[name]), files):
-            pass

@@ -21,6 +21,7 @@ from ..errors import DamagedIndex, IndexExists, IndexFolderError, VectorsError
 from ..representations.multi_vector import TokenVectors
 from ..settings import TokenBuild, TokenSearch, cores
 from .codec_files import open_codec, train_codec, write_codec
+from .hits import SearchHits
 from .storage import (
     FileFacts,
     folder_in_the_making,
@@ -29,7 +30,7 @@ from .storage import (
     write_manifest,
     writing,
 )
-from .token_searcher import TokenHits, TokenSearcher
+from .token_searcher import TokenSearcher
 from .token_segment import SegmentFacts, open_segment, write_segment
 from .token_stream import Sample, TokenStream
 
@@ -121,7 +122,7 @@ class TokenIndex:
         k: int = 10,
         settings: TokenSearch | None = None,
         subset: npt.ArrayLike | None = None,
-    ) -> TokenHits:
+    ) -> SearchHits:
         """Query (tokens, d) -> the k best documents; subset (documents,) of bool restricts the search to them."""
         return self._searcher.search(query, k, settings, subset)
 
@@ -132,7 +133,7 @@ class TokenIndex:
         settings: TokenSearch | None = None,
         subset: npt.ArrayLike | None = None,
         threads: int = 1,
-    ) -> TokenHits:
+    ) -> SearchHits:
         """Queries, each (tokens, d) -> ids and scores (n, k), padded with -1 and -inf.
 
         `threads` share the queries, one each at a time; the settings' own number of threads is not used.

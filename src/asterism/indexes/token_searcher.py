@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from ..errors import DamagedIndex, SettingError, VectorsError
 from ..kernels import _native, chosen_kernels, reference
 from ..representations.multi_vector import checked_finite, checked_matrix
 from ..settings import MOST_THREADS, TokenSearch, whole_number
+from .hits import SearchHits
 from .residual_codec import ResidualCodec
 from .search_defaults import plan_of
 from .storage import REMEDY
@@ -23,25 +23,6 @@ from .token_segment import OpenSegment
 LONGEST_QUERY = 1024
 
 Floats = npt.NDArray[np.float32]
-
-
-@dataclass(frozen=True)
-class TokenHits:
-    """Best first. Unpacks as `ids, scores = index.search(...)`.
-
-    ids int64 and scores float32: (k,) of one query, fewer where there are fewer documents; (n, k) of many, padded
-    with -1 and -inf;
-    timings: seconds by stage.
-    """
-
-    ids: npt.NDArray[np.int64]
-    scores: npt.NDArray[np.float32]
-    timings: dict[str, float]
-
-    def __iter__(self) -> Iterator[npt.NDArray[Any]]:
-        """Yield ids, then scores."""
-        yield self.ids
-        yield self.scores
 
 
 class TokenSearcher:
@@ -61,7 +42,7 @@ class TokenSearcher:
 
     def search(
         self, query: npt.ArrayLike, k: int, settings: TokenSearch | None, subset: npt.ArrayLike | None
-    ) -> TokenHits:
+    ) -> SearchHits:
         """Query (tokens, d) -> the k best documents; subset (documents,) of bool restricts the search to them."""
         tokens = self._checked_query(query, "the query")
         wanted = whole_number("k", k, 1)
@@ -69,7 +50,7 @@ class TokenSearcher:
         checked = self._checked_subset(subset)
         with self._damage_reported():
             ids, scores, timings = self._engine.search(tokens, wanted, native, checked)
-        return TokenHits(ids, scores, timings)
+        return SearchHits(ids, scores, timings)
 
     def search_many(
         self,
@@ -78,7 +59,7 @@ class TokenSearcher:
         settings: TokenSearch | None,
         subset: npt.ArrayLike | None,
         threads: int,
-    ) -> TokenHits:
+    ) -> SearchHits:
         """Queries, each (tokens, d) -> ids and scores (n, k), padded with -1 and -inf."""
         wanted = whole_number("k", k, 1)
         workers = whole_number("threads", threads, 1, MOST_THREADS)
@@ -89,7 +70,7 @@ class TokenSearcher:
         checked = self._checked_subset(subset)
         with self._damage_reported():
             ids, scores, timings = self._engine.search_many(flat, starts, wanted, native, checked, workers)
-        return TokenHits(ids, scores, timings)
+        return SearchHits(ids, scores, timings)
 
     def similarities(self, query: npt.ArrayLike, document: int, finest: bool = True) -> Floats:
         """Query (q, d), a document's number -> (tokens, q), to the bit as a search computes them."""
