@@ -1,0 +1,39 @@
+"""Fewer vectors for long documents: similar ones become their mean."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from .multi_vector import FloatArray, TokenVectors
+
+ROUNDS = 4
+ROWS = 8192  # compared with all centres at once: memory stays small however long a document is
+
+Floats = npt.NDArray[np.float32]
+
+
+def pooled(vectors: TokenVectors, most: int) -> TokenVectors:
+    """At most `most` vectors a document; documents that have no more stay as they are. The same input, the same output.
+
+    Spherical k-means within a document: centres begin as evenly spaced tokens and end as means of unit length.
+    """
+    lengths = np.diff(vectors.offsets)
+    if not most or (lengths <= most).all():
+        return vectors
+    documents = [vectors[i] if lengths[i] <= most else _means(vectors[i], most) for i in range(len(vectors))]
+    return TokenVectors(np.concatenate(documents), np.cumsum([0] + [len(document) for document in documents]))
+
+
+def _means(tokens: FloatArray, count: int) -> Floats:
+    """(n, d) -> (count, d); a centre that nobody chose keeps its place."""
+    rows = np.asarray(tokens, np.float32)
+    centres = rows[np.linspace(0, len(rows) - 1, count).round().astype(np.int64)]
+    for _ in range(ROUNDS):
+        sums = np.zeros_like(centres)
+        for start in range(0, len(rows), ROWS):
+            part = rows[start : start + ROWS]
+            np.add.at(sums, (part @ centres.T).argmax(axis=1), part)
+        lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+        centres = np.where(lengths > 0, sums / np.maximum(lengths, 1e-12), centres)
+    return np.asarray(centres, np.float32)
