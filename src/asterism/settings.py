@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import operator
 import os
 from collections.abc import Mapping
@@ -13,7 +14,9 @@ import numpy as np
 
 from .errors import SettingError
 
-Method = Literal["colbert", "xtr", "exact"]
+TokenMethod = Literal["colbert", "xtr", "exact"]
+Method = Literal["colbert", "xtr", "exact", "dense", "lexical", "hybrid"]
+Fusion = Literal["linear", "rrf", "m3-dense+lexical", "m3-multi", "m3-all", "m3-long-dense+lexical", "m3-long-all"]
 Imputation = Literal["kth", "cluster", "zero", "none"]
 Bits = Literal[1, 2, 4, 16, 32]
 Levels = Literal["gaussian", "quantile"]
@@ -21,6 +24,7 @@ Refinement = Literal["none", "float16"]
 Precision = Literal["float32", "int8"]
 Runtime = Literal["onnx", "torch"]
 LongText = Literal["windows", "truncate"]
+Terms = Literal["model", "tokens", "words"]
 
 Self = TypeVar("Self", bound="Settings")
 
@@ -124,7 +128,7 @@ class TokenSearch(Settings):
     threads      that work on one query together (search_many: see there); they never change the result
     """
 
-    method: Method = "colbert"
+    method: TokenMethod = "colbert"
     probes: int = 0
     candidates: int = 0
     refine: int = 0
@@ -137,7 +141,7 @@ class TokenSearch(Settings):
 
     def __post_init__(self) -> None:
         """Check every value."""
-        _one_of("method", self.method, get_args(Method))
+        _one_of("method", self.method, get_args(TokenMethod))
         _one_of("imputation", self.imputation, get_args(Imputation))
         for name in ("probes", "candidates", "refine", "rescore", "retrieved", "cluster_tokens"):
             object.__setattr__(self, name, whole_number(name, getattr(self, name), 0))
@@ -148,6 +152,41 @@ class TokenSearch(Settings):
             or not self.confidence >= 0
         ):
             raise SettingError(f"confidence is {self.confidence!r}, expected a number of at least 0")
+
+
+@dataclass(frozen=True)
+class HybridSearch(Settings):
+    """How the views of a document become one score.
+
+    fusion    "linear": candidates from every view, each scored by every view, weighted sum;
+              "rrf": the same candidates, by reciprocal ranks;
+              "m3-…": the protocols of BGE-M3, for models whose scores have its scales: dense+lexical (both top 1000),
+              multi and all (dense top 200), and their weights for long documents
+    weights   of dense, lexical and multi, instead of the fusion's own
+    depth     candidates of each view, instead of the fusion's own (0); never fewer than k
+    """
+
+    fusion: Fusion = "linear"
+    weights: tuple[float, float, float] | None = None
+    depth: int = 0
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        _one_of("fusion", self.fusion, get_args(Fusion))
+        object.__setattr__(self, "depth", whole_number("depth", self.depth, 0))
+        if self.weights is not None:
+            object.__setattr__(self, "weights", _weights(self.weights))
+
+
+def _weights(given: Any) -> tuple[float, float, float]:
+    try:
+        dense, lexical, multi = (float(weight) for weight in given)
+        right = all(0 <= weight < math.inf for weight in (dense, lexical, multi)) and dense + lexical + multi > 0
+    except (TypeError, ValueError):
+        right = False
+    if not right:
+        raise SettingError(f"weights is {given!r}, expected three numbers for dense, lexical and multi, not all 0")
+    return dense, lexical, multi
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,94 @@
+"""What a search is asked to do: a method's name and its settings, checked against the views that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast, get_args
+
+from ..errors import SettingError
+from ..indexes.hits import SearchHits
+from ..settings import HybridSearch, Method, TokenMethod, TokenSearch
+from .fusion import VIEWS, fused_hits, protocol_of
+from .single_view import AskedViews
+
+
+@dataclass(frozen=True)
+class SearchPlan:
+    """A method, how token vectors are searched, and how views are fused: each counts where the method asks for it."""
+
+    method: Method
+    tokens: TokenSearch
+    hybrid: HybridSearch
+
+    @classmethod
+    def of(
+        cls, method: object, settings: object, views: Sequence[str], fusion: Callable[[], HybridSearch]
+    ) -> SearchPlan:
+        """A name such as "xtr", "dense" or "hybrid:rrf"; None is the best that the views allow, or what settings say.
+
+        `fusion` tells what hybrid search means if nothing else is said.
+        """
+        if not isinstance(settings, TokenSearch | HybridSearch | None):
+            given = type(settings).__name__
+            raise SettingError(f"settings is a {given}, expected TokenSearch(...) or HybridSearch(...)")
+        tokens = settings if isinstance(settings, TokenSearch) else TokenSearch()
+        hybrid = settings if isinstance(settings, HybridSearch) else HybridSearch()
+        if method is None:
+            method = "hybrid" if isinstance(settings, HybridSearch) else default_method(views, tokens.method)
+        name, _, variant = method.partition(":") if isinstance(method, str) else ("", "", "")
+        if name not in get_args(Method) or (variant and name != "hybrid"):
+            known = ", ".join(repr(choice) for choice in get_args(Method))
+            raise SettingError(f"method is {method!r}, expected one of {known}, or 'hybrid:' and a fusion")
+        if variant:
+            hybrid = replace(hybrid, fusion=cast(Any, variant))
+        elif name == "hybrid" and not isinstance(settings, HybridSearch):
+            hybrid = fusion()
+        if name in get_args(TokenMethod):
+            tokens = replace(tokens, method=cast(TokenMethod, name))
+        plan = cls(cast(Method, name), tokens, hybrid)
+        plan.refuse_missing(views)
+        return plan
+
+    def refuse_missing(self, views: Sequence[str]) -> None:
+        """An index without the views that the method needs."""
+        there = f"the index has {', '.join(views)}"
+        if self.method == "hybrid":
+            if len(views) < 2:
+                raise SettingError(f"hybrid search needs several views, {there}: build it with --views")
+            self._refuse_missing_of_fusion(views, there)
+        elif self.view not in views:
+            raise SettingError(f"method {self.method!r} needs the view {self.view!r}, {there}: build it with --views")
+
+    def _refuse_missing_of_fusion(self, views: Sequence[str], there: str) -> None:
+        """A protocol of BGE-M3 is its name's only with all its views; any fusion needs one that has a weight."""
+        protocol = protocol_of(self.hybrid, counted=False)  # which weights are 0 does not depend on the terms
+        counting = [view for view, weight in zip(VIEWS, protocol.weights, strict=True) if weight > 0]
+        missing = [view for view in VIEWS if view in (*protocol.candidates, *counting) and view not in views]
+        if missing and self.hybrid.fusion.startswith("m3"):
+            needed = f"{self.hybrid.fusion} needs the view {' and '.join(map(repr, missing))}"
+            raise SettingError(f"{needed}, {there}: build it with --views")
+        if not set(counting) & set(views):
+            raise SettingError(f"weights are those of {', '.join(counting)} alone, {there}: weigh one of these")
+
+    @property
+    def view(self) -> str:
+        """The one view of a method that is not hybrid."""
+        return self.method if self.method in ("dense", "lexical") else "multi"
+
+    def views(self, there: Sequence[str]) -> tuple[str, ...]:
+        """Those that a query is needed in."""
+        return tuple(there) if self.method == "hybrid" else (self.view,)
+
+    def hits(self, asked: AskedViews, k: int, threads: int) -> SearchHits:
+        """Ids and scores (n, k), padded with -1 and -inf."""
+        if self.method == "hybrid":
+            return fused_hits(asked, k, self.hybrid, self.tokens, threads)
+        return asked.best(self.view, k, self.tokens)
+
+
+def default_method(views: Sequence[str], tokens: TokenMethod = "colbert") -> str:
+    """Late interaction where there are token vectors; otherwise all that there is."""
+    if "multi" in views:
+        return tokens
+    return "hybrid" if len(views) > 1 else views[0]

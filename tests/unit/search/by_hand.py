@@ -1,0 +1,109 @@
+"""Small collections whose views are given as plain numbers, so that every score can be computed on paper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from asterism import (
+    Collection,
+    Document,
+    HybridSearch,
+    LexicalWeights,
+    Representations,
+    SearchHits,
+    TokenBuild,
+    TokenSearch,
+    TokenVectors,
+    Views,
+)
+from asterism.indexes.segment_merge import Mask
+from asterism.indexes.snapshot import Snapshot
+from asterism.search.examine import Seen, examined
+from asterism.search.fusion import candidates_of
+from asterism.search.plan import SearchPlan
+from asterism.search.single_view import AskedViews
+
+D = 4
+ALL = ("multi", "dense", "lexical")
+
+
+def axis(*weights: float) -> np.ndarray:
+    """(D,) of these coordinates, the rest 0."""
+    return np.array([*weights, *[0.0] * (D - len(weights))], np.float32)
+
+
+@dataclass
+class Text:
+    """What a text is in each view: tokens (n, D), dense (D,), term -> weight or count."""
+
+    id: str = "query"
+    dense: np.ndarray = field(default_factory=axis)
+    terms: dict[int, float] = field(default_factory=dict)
+    tokens: np.ndarray = field(default_factory=lambda: np.zeros((0, D), np.float32))
+    kind: int = 0
+
+
+def content_of(texts: Sequence[Text], views: Sequence[str] = ALL) -> Representations:
+    rows = [sorted(text.terms.items()) for text in texts]
+    flat = [pair for row in rows for pair in row]
+    offsets = np.cumsum([0] + [len(row) for row in rows])
+    lexical = LexicalWeights(offsets, [term for term, _ in flat], [weight for _, weight in flat])
+    return Representations(
+        len(texts),
+        np.stack([text.dense for text in texts]) if "dense" in views else None,
+        lexical if "lexical" in views else None,
+        TokenVectors.from_documents([text.tokens for text in texts]) if "multi" in views else None,
+    )
+
+
+def collection_of(
+    path: Path, *batches: Sequence[Text], counted: bool = False, views: Sequence[str] = ALL
+) -> Collection:
+    """A segment for each batch; terms are a model's weights, or counts."""
+    terms: Any = None if "lexical" not in views else "words" if counted else "model"
+    kept = Views(TokenBuild(bits=32, threads=1) if "multi" in views else None, "dense" in views, terms)
+    made = Collection.create(path, kept, {})
+    for batch in batches:
+        with made.writing() as writer:
+            writer.add(
+                [Document(text.id, "text", metadata={"kind": text.kind}) for text in batch], content_of(batch, views)
+            )
+    return made
+
+
+def plan_of(method: str | None, settings: Any = None, views: Sequence[str] = ALL) -> SearchPlan:
+    return SearchPlan.of(method, settings, views, HybridSearch)
+
+
+def found_in(
+    collection: Collection, query: Text, plan: SearchPlan, k: int = 10, where: Any = None
+) -> list[tuple[str, float]]:
+    """Ids and scores."""
+    content = content_of([query], collection.views().names)
+    hits = collection.answers(lambda state, subset: plan.hits(AskedViews(state, content, subset, 1), k, 1), where)[0]
+    return [(document.id, score) for document, score in hits.documents]
+
+
+def candidates_in(
+    collection: Collection, query: Text, settings: HybridSearch, k: int = 1, where: Any = None
+) -> set[str]:
+    content = content_of([query], collection.views().names)
+
+    def look(state: Snapshot, subset: Mask | None) -> SearchHits:
+        (found,) = candidates_of(AskedViews(state, content, subset, 1), k, settings, TokenSearch(method="exact"))
+        assert (np.diff(found) > 0).all()
+        return SearchHits.of([(found, np.zeros(len(found), np.float32))])
+
+    return {document.id for document, _ in collection.answers(look, where)[0].documents}
+
+
+def seen_in(collection: Collection, query: Text, id: str, plan: SearchPlan, k: int = 10, where: Any = None) -> Seen:
+    content = content_of([query], collection.views().names)
+    return collection.looking_at(
+        id, lambda state, at, subset: examined(AskedViews(state, content, subset, 1), at, plan, k, subset), where
+    )[1]

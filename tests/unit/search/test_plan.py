@@ -1,0 +1,119 @@
+"""A method's name and settings become a plan, or one clear error."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any, get_args
+
+import pytest
+
+from asterism import HybridSearch, TokenSearch
+from asterism.errors import SettingError
+from asterism.search.fusion import M3
+from asterism.search.plan import SearchPlan
+from asterism.settings import Fusion, Method
+
+from .by_hand import ALL, plan_of
+
+KEPT = HybridSearch(weights=(1, 2, 3), depth=7)
+SUBSETS = [views for size in (1, 2, 3) for views in combinations(ALL, size)]
+
+
+def test_the_default_is_the_best_that_the_views_allow() -> None:
+    found = {views: plan_of(None, None, views).method for views in SUBSETS}
+    for views, method in found.items():
+        only = {"dense": "dense", "lexical": "lexical"}.get(views[0], "colbert")
+        assert method == ("colbert" if "multi" in views else "hybrid" if len(views) > 1 else only)
+
+
+def test_settings_choose_a_method_where_none_is_named() -> None:
+    assert plan_of(None, TokenSearch(method="xtr")).method == "xtr"
+    assert plan_of(None, HybridSearch(fusion="rrf")).method == "hybrid"
+    assert plan_of(None, TokenSearch(method="xtr"), ("dense",)).method == "dense"
+    assert plan_of("exact", TokenSearch(method="xtr", probes=3)).tokens == TokenSearch(method="exact", probes=3)
+
+
+def test_hybrid_means_what_the_index_says_if_nothing_else_is_said() -> None:
+    def plan(method: str | None, settings: Any) -> HybridSearch:
+        return SearchPlan.of(method, settings, ALL, lambda: KEPT).hybrid
+
+    assert plan("hybrid", None) == plan("hybrid", TokenSearch(probes=2)) == KEPT
+    assert plan("hybrid", HybridSearch(fusion="rrf")) == HybridSearch(fusion="rrf")
+    assert plan("hybrid:linear", None) == HybridSearch()  # named: neither weights nor depth of the index
+    assert plan("hybrid:rrf", HybridSearch(depth=9)) == HybridSearch(fusion="rrf", depth=9)
+
+
+def test_a_named_fusion_keeps_the_weights_of_the_settings() -> None:
+    """Whoever gives weights and names a fusion means both."""
+    given = HybridSearch(weights=(0.5, 0.2, 0.3), depth=9)
+    assert plan_of("hybrid:m3-all", given).hybrid == HybridSearch("m3-all", (0.5, 0.2, 0.3), 9)
+
+
+@pytest.mark.parametrize("method", get_args(Method))
+@pytest.mark.parametrize("views", SUBSETS, ids="+".join)
+def test_a_method_needs_its_views(method: str, views: tuple[str, ...]) -> None:
+    needed = {"dense": "dense", "lexical": "lexical"}.get(method, "multi")
+    if len(views) > 1 if method == "hybrid" else needed in views:
+        plan = plan_of(method, None, views)
+        assert plan.views(views) == (views if method == "hybrid" else (needed,))
+    else:
+        with pytest.raises(SettingError, match=f"the index has {', '.join(views)}: build it with --views") as told:
+            plan_of(method, None, views)
+        assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("fusion", M3)
+@pytest.mark.parametrize("views", [views for views in SUBSETS if len(views) > 1], ids="+".join)
+def test_m3_needs_every_view_that_it_counts(fusion: Any, views: tuple[str, ...]) -> None:
+    weights = dict(zip(("dense", "lexical", "multi"), M3[fusion].weights, strict=True))
+    needed = {view for view, weight in weights.items() if weight} | set(M3[fusion].candidates)
+    if needed <= set(views):
+        assert plan_of(f"hybrid:{fusion}", None, views).hybrid.fusion == fusion
+    else:
+        with pytest.raises(SettingError, match=r"the index has .*: build it with --views"):
+            plan_of(f"hybrid:{fusion}", None, views)
+
+
+@pytest.mark.parametrize("fusion", get_args(Fusion))
+def test_weights_of_views_that_are_not_there(fusion: Any) -> None:
+    """Nothing would be added up."""
+    with pytest.raises(SettingError, match="the index has dense, lexical"):
+        plan_of("hybrid", HybridSearch(fusion=fusion, weights=(0, 0, 1)), ("dense", "lexical"))
+
+
+@pytest.mark.parametrize(
+    ("method", "settings", "message"),
+    [
+        ("bm25", None, r"method is 'bm25', expected one of 'colbert', .*'hybrid', or 'hybrid:' and a fusion"),
+        ("", None, "method is ''"),
+        (5, None, "method is 5"),
+        ("dense:rrf", None, "method is 'dense:rrf'"),
+        ("Hybrid", None, "method is 'Hybrid'"),
+        ("hybrid:bm25", None, "fusion is 'bm25', expected one of 'linear', 'rrf', 'm3-dense"),
+        ("hybrid: rrf", None, "fusion is ' rrf'"),
+        ("hybrid:rrf:linear", None, "fusion is 'rrf:linear'"),
+        ("hybrid", {"fusion": "rrf"}, r"settings is a dict, expected TokenSearch\(...\) or HybridSearch\(...\)"),
+    ],
+)
+def test_what_is_unknown_is_told_in_one_line(method: Any, settings: Any, message: str) -> None:
+    with pytest.raises(SettingError, match=message) as told:
+        plan_of(method, settings)
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"fusion": "sum"}, "fusion is 'sum'"),
+        ({"weight": (1, 1, 1)}, "did you mean 'weights'"),
+        ({"depth": -1}, "depth is -1"),
+        ({"depth": True}, "depth is True"),
+        *(
+            ({"weights": weights}, "expected three numbers for dense, lexical and multi, not all 0")
+            for weights in ((0, 0, 0), (1, 1), (1, 1, -1), (1, float("nan"), 1), (1, 1, float("inf")), "abc", 5)
+        ),
+    ],
+)
+def test_wrong_hybrid_settings(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        HybridSearch.of(wrong)
