@@ -1,0 +1,27 @@
+"""Without its package an adapter says what to install."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import pytest
+
+from asterism.errors import MissingPackage
+
+
+@pytest.mark.parametrize(
+    ("adapter", "module", "package", "extra"),
+    [
+        ("langchain", "langchain_core", "langchain-core", "langchain"),
+        ("llama_index", "llama_index", "llama-index-core", "llama-index"),
+        ("mteb", "mteb", "mteb", "mteb"),
+    ],
+)
+def test_message(adapter: str, module: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.split(".")[0] == module]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.delitem(sys.modules, f"asterism.adapters.{adapter}", raising=False)
+    with pytest.raises(MissingPackage, match=rf"needs {package} \(.+\): pip install 'asterism\[{extra}\]'$"):
+        importlib.import_module(f"asterism.adapters.{adapter}")
