@@ -214,7 +214,10 @@ def bge_m3(folder: Path) -> Path:
     save_torch(folder / "pytorch_model.bin", weights)
     for name, rows in (("colbert_linear", HIDDEN), ("sparse_linear", 1)):
         shapes = {"weight": (rows, HIDDEN), "bias": (rows,)}
-        save_torch(folder / f"{name}.pt", {part: numbers(name + part, shape) for part, shape in shapes.items()})
+        head = {part: numbers(name + part, shape) for part, shape in shapes.items()}
+        if name == "sparse_linear":
+            head["bias"] = np.full(1, 1.5, np.float32)  # about half of the terms then pass the ReLU, otherwise none
+        save_torch(folder / f"{name}.pt", head)
     return folder
 
 

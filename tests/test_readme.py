@@ -1,4 +1,7 @@
-"""The Python of the README and of the documents runs as it stands, each document in a folder of its own."""
+"""The Python of the README and of the documents runs as it stands, each document in a folder of its own.
+
+Snippets that begin with ```python needs=PACKAGE have a test of their own, in the environment that has the packages.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 RUN = ["README.md", "docs/encoders.md", "docs/quickstart.md", "docs/howto.md"]
+SNIPPET = re.compile(r"```python(?: needs=(\w+))?\n(.*?)```", re.S)
 LINK = re.compile(r"\]\(([^)#:]*)(#[^)]*)?\)")
 
 
@@ -17,11 +21,24 @@ def test_snippets(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mi
     """In order; each begins with nothing but the files that those before it left."""
     monkeypatch.chdir(tmp_path)
     document = (ROOT / name).read_text(encoding="utf-8")
-    snippets = list(re.finditer(r"```python\n(.*?)```", document, re.S))
+    snippets = [snippet for snippet in SNIPPET.finditer(document) if not snippet[1]]
     assert snippets
     for snippet in snippets:
-        line = document.count("\n", 0, snippet.start(1))
-        exec(compile("\n" * line + snippet[1], str(ROOT / name), "exec"), {"__name__": "__main__"})
+        line = document.count("\n", 0, snippet.start(2))
+        exec(compile("\n" * line + snippet[2], str(ROOT / name), "exec"), {"__name__": "__main__"})
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("package", ["langchain_core", "llama_index", "mteb"])
+def test_snippets_with_packages(package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, minilm: Path) -> None:
+    """After the first snippet, whose index they search."""
+    pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    document = (ROOT / "docs" / "howto.md").read_text(encoding="utf-8")
+    snippets = list(SNIPPET.finditer(document))
+    (wanted,) = [snippet for snippet in snippets if snippet[1] == package]
+    for snippet in (snippets[0], wanted):
+        exec(compile(snippet[2], "docs/howto.md", "exec"), {"__name__": "__main__"})
 
 
 @pytest.mark.parametrize("document", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda p: p.name)

@@ -8,13 +8,14 @@ if TYPE_CHECKING:
     from .encoders import load_encoder, load_pair_scorer
     from .errors import AsterismError
     from .indexes.collection import Collection
+    from .indexes.hits import SearchHits
     from .indexes.token_index import TokenIndex
-    from .indexes.token_searcher import TokenHits
+    from .indexes.views import Views
     from .readers import read_documents, read_jsonl, read_text_folder, read_tsv
     from .representations import LexicalWeights, Representations, TokenVectors
     from .results import Explanation, Hit, Match, Ranking
     from .retriever import Retriever
-    from .settings import EncoderSettings, TokenBuild, TokenSearch
+    from .settings import EncoderSettings, HybridSearch, TokenBuild, TokenSearch
 
 __version__ = "0.1.0"
 __all__ = [
@@ -24,17 +25,19 @@ __all__ = [
     "EncoderSettings",
     "Explanation",
     "Hit",
+    "HybridSearch",
     "LexicalWeights",
     "Match",
     "Query",
     "Ranking",
     "Representations",
     "Retriever",
+    "SearchHits",
     "TokenBuild",
-    "TokenHits",
     "TokenIndex",
     "TokenSearch",
     "TokenVectors",
+    "Views",
     "__version__",
     "load_encoder",
     "load_pair_scorer",
@@ -49,13 +52,14 @@ _HOMES = {
     "encoders": ("load_encoder", "load_pair_scorer"),
     "errors": ("AsterismError",),
     "indexes.collection": ("Collection",),
+    "indexes.hits": ("SearchHits",),
     "indexes.token_index": ("TokenIndex",),
-    "indexes.token_searcher": ("TokenHits",),
+    "indexes.views": ("Views",),
     "readers": ("read_documents", "read_jsonl", "read_text_folder", "read_tsv"),
     "representations": ("LexicalWeights", "Representations", "TokenVectors"),
     "results": ("Explanation", "Hit", "Match", "Ranking"),
     "retriever": ("Retriever",),
-    "settings": ("EncoderSettings", "TokenBuild", "TokenSearch"),
+    "settings": ("EncoderSettings", "HybridSearch", "TokenBuild", "TokenSearch"),
 }
 
 

@@ -61,11 +61,12 @@ class Ranking(Sequence[Hit]):
 
 @dataclass(frozen=True)
 class Match:
-    """A query token and the document token that answered it.
+    """A query token, or term, and the document token that answered it.
 
     Offsets are in characters, the end not included: of the query, and of the document's `field` ("title" or "text");
     -1 for tokens that stand for no text ([CLS], markers) and where nothing was found. `imputed`: the similarity is no
-    token's, but what XTR puts in place of one that was not retrieved.
+    token's, but what XTR puts in place of one that was not retrieved. Of a term, the first place in the document, and
+    what it adds to the lexical score.
     """
 
     query_token: str
@@ -80,14 +81,28 @@ class Match:
 
 
 @dataclass(frozen=True)
+class Share:
+    """One view's part of a hybrid score: its own score, what that adds to the whole, and its matches."""
+
+    view: str
+    score: float
+    share: float
+    matches: tuple[Match, ...]
+
+
+@dataclass(frozen=True)
 class Explanation:
-    """Why a document has its score: the score is the sum of the matches' similarities."""
+    """Why a document has its score: the sum of the matches' similarities, or of the shares of a hybrid search.
+
+    A dense score has no matches.
+    """
 
     query: str
     method: str
     document: Document
     score: float
     matches: tuple[Match, ...]
+    shares: tuple[Share, ...] = ()
 
     @property
     def imputed(self) -> float:

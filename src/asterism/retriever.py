@@ -4,28 +4,37 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from itertools import islice
 from math import isfinite
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
 from .corpus import Document
 from .encoders.registry import DEFAULT
 from .errors import DocumentError, IndexExists, InputError, ModelDiffers, TextError, UnknownModel
-from .explaining import explained
-from .indexed_model import loaded_model, model_identity
+from .explaining import Explainer
+from .indexed_model import chosen_views, loaded_model, model_identity
 from .indexes.collection import Collection, Found
-from .indexes.collection_writer import CollectionWriter, drift
+from .indexes.collection_writer import CollectionWriter
+from .indexes.hits import SearchHits
+from .indexes.segment_merge import Mask
+from .indexes.snapshot import Snapshot
+from .represent import Progress, needs_model, represented
 from .results import Explanation, Hit, Ranking
-from .settings import MOST_THREADS, EncoderSettings, Method, TokenBuild, TokenSearch, cores, whole_number
+from .search.examine import Seen, examined
+from .search.fusion import ViewScores, candidates_of, fused, protocol_of
+from .search.plan import SearchPlan
+from .search.single_view import AskedViews
+from .settings import MOST_THREADS, EncoderSettings, HybridSearch, Terms, TokenBuild, TokenSearch, cores, whole_number
 
 if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
     from .encoders.encoder import Encoder
-
-Progress = Callable[[int], None]
 
 BATCH_DOCUMENTS = 256
 BATCH_CHARACTERS = 1 << 22
@@ -34,11 +43,12 @@ FAST = EncoderSettings(precision="int8")
 
 
 class Retriever:
-    """Documents in a folder, searched by late interaction. Made by `create` and `open`."""
+    """Documents in a folder, searched by one view or several. Made by `create` and `open`."""
 
     def __init__(self, collection: Collection) -> None:
         """Use `create` or `open`."""
         self._collection = collection
+        self._views = collection.views()
         self._encoder: Encoder | None = None
 
     @classmethod
@@ -47,21 +57,27 @@ class Retriever:
         path: str | os.PathLike[str],
         model: str | os.PathLike[str] = DEFAULT,
         *,
+        views: Sequence[str] | None = None,
+        terms: Terms | None = None,
+        most_vectors: int = 0,
         build: TokenBuild | None = None,
         encoder: EncoderSettings = FAST,
     ) -> Retriever:
-        """A new index at `path`, which must not exist; a model by name or folder, as in `load_encoder`."""
+        """A new index at `path`, which must not exist; a model by name or folder, as in `load_encoder`.
+
+        views: of "multi", "dense" and "lexical" those to keep; None for all that the model can give.
+        terms: of the lexical view: "model" (its lexical head's), or those that BM25 counts: "words", in any language,
+        or "tokens", the model's own; None for the model's if it has such a head, otherwise words.
+        most_vectors: token vectors of a document at most; of longer ones similar vectors become one (0: any number).
+        """
         _check_kind("path", path, str | os.PathLike, "a path")
         _check_kind("build", build, TokenBuild | None, "TokenBuild(...)")
         _check_kind("encoder", encoder, EncoderSettings, "EncoderSettings(...)")
         if os.path.lexists(path):  # before a model is fetched
             raise IndexExists(f"{path} exists already: choose another path, open it, or remove it first")
         loaded = loaded_model(model, encoder)
-        facts = model_identity(model, loaded, encoder)
-        settings = build or TokenBuild()
-        if facts["vectors_per_document"]:
-            settings = replace(settings, fixed=facts["vectors_per_document"])
-        self = cls(Collection.create(path, settings, facts))
+        kept = chosen_views(loaded, views, terms, most_vectors, build or TokenBuild())
+        self = cls(Collection.create(path, kept, model_identity(model, loaded, encoder)))
         self._encoder = loaded
         return self
 
@@ -129,13 +145,9 @@ class Retriever:
     def _add_batch(
         self, writer: CollectionWriter, batch: list[Document], update: bool, progress: Progress | None, done: int
     ) -> None:
-        encoded = self.encoder.encode_document(
-            [document.full_text for document in batch],
-            views=["multi_vector"],
-            progress=None if progress is None else lambda count: progress(done + count),
-        )
-        if encoded.multi_vector is not None:
-            writer.add(batch, encoded.multi_vector, update)
+        texts = [document.full_text for document in batch]
+        show = None if progress is None else lambda count: progress(done + count)
+        writer.add(batch, represented(texts, "document", self._views, self.views, self._model, show), update)
 
     def update(self, documents: Iterable[Document], *, progress: Progress | None = None) -> int:
         """Add documents, replacing those whose ids exist."""
@@ -167,11 +179,16 @@ class Retriever:
         query: str,
         k: int = 10,
         *,
-        method: Method | None = None,
+        method: str | None = None,
         filter: Mapping[str, Any] | None = None,
-        settings: TokenSearch | None = None,
+        settings: TokenSearch | HybridSearch | None = None,
     ) -> Ranking:
-        """The k best documents, fewer where fewer match; exact within the filter. See TokenSearch for the settings."""
+        """The k best documents, fewer where fewer match; exact within the filter.
+
+        method: "colbert", "xtr" or "exact" over token vectors (see TokenSearch), "dense", "lexical", or "hybrid" (see
+        HybridSearch; "hybrid:rrf" names a fusion); None for the first of colbert, hybrid, dense and lexical that the
+        index has the views for.
+        """
         return self.search_many([query], k, method=method, filter=filter, settings=settings, threads=1)[0]
 
     def search_many(
@@ -179,28 +196,30 @@ class Retriever:
         queries: Sequence[str],
         k: int = 10,
         *,
-        method: Method | None = None,
+        method: str | None = None,
         filter: Mapping[str, Any] | None = None,
-        settings: TokenSearch | None = None,
+        settings: TokenSearch | HybridSearch | None = None,
         threads: int = 0,
     ) -> list[Ranking]:
         """One ranking a query; `threads` (0: all cores) share the queries. Timings are means over the queries."""
         if isinstance(queries, str | bytes) or not isinstance(queries, Sequence):
             raise TextError(f"a {type(queries).__name__} was given, expected a list of queries; for one, use search")
-        chosen = _search_settings(method, settings)
+        plan = self._plan(method, settings)
         wanted = whole_number("k", k, 1)
         workers = cores(whole_number("threads", threads, 0, MOST_THREADS))
         for query in queries:
             _check_query(query)
         if not queries:
             return []
-        encoder = self.encoder  # loaded before the clock runs
+        if needs_model(self._views, plan.views(self.views)):
+            self._model()  # loaded before the clock runs
         begin = time.perf_counter()
-        encoded = encoder.encode_query(queries, views=["multi_vector"]).multi_vector
-        vectors = [] if encoded is None else [encoded[i] for i in range(len(queries))]
+        encoded = represented(queries, "query", self._views, plan.views(self.views), self._model)
         encoding = (time.perf_counter() - begin) / len(queries)
-        found = self._collection.search_many(vectors, wanted, chosen, filter, workers)
-        return [_ranking(query, chosen.method, one, encoding) for query, one in zip(queries, found, strict=True)]
+        found = self._collection.answers(
+            lambda state, subset: plan.hits(AskedViews(state, encoded, subset, workers), wanted, workers), filter
+        )
+        return [_ranking(query, plan.method, one, encoding) for query, one in zip(queries, found, strict=True)]
 
     def explain(
         self,
@@ -208,25 +227,72 @@ class Retriever:
         id: str,
         *,
         k: int = 10,
-        method: Method | None = None,
+        method: str | None = None,
         filter: Mapping[str, Any] | None = None,
-        settings: TokenSearch | None = None,
+        settings: TokenSearch | HybridSearch | None = None,
     ) -> Explanation:
-        """For each token of the query the token of the document that answered it, with its place in the text.
+        """What each view adds to a document's score, and which of its tokens and terms answered, with their places.
 
-        What XTR imputes depends on k and on the filter: give those of the search.
+        What XTR imputes, and ranks that are fused, depend on k and on the filter: give those of the search.
         """
-        chosen = _search_settings(method, settings)
+        plan = self._plan(method, settings)
         _check_query(query)
         _check_id(id)
-        encoded = self.encoder.encode_query([query], views=["multi_vector"]).multi_vector
-        if encoded is None:
-            raise ModelDiffers("the model has no token vectors")
-        matched = self._collection.matched(encoded[0], id, chosen, whole_number("k", k, 1), filter)
-        return explained(query, matched, chosen, self.encoder)
+        wanted = whole_number("k", k, 1)
+        encoded = represented([query], "query", self._views, plan.views(self.views), self._model)
+
+        def look(state: Snapshot, at: int, subset: Mask | None) -> Seen:
+            return examined(AskedViews(state, encoded, subset, 1), at, plan, wanted, subset)
+
+        document, seen = self._collection.looking_at(id, look, filter)
+        return Explainer(query, document, self._views, self._model).explanation(seen, plan)
+
+    def check_method(self, method: str) -> None:
+        """Raise what a search with this method would: an unknown name, or a view that the index has not."""
+        self._plan(method, None)
+
+    def shares(self, queries: Sequence[str]) -> list[tuple[list[str], dict[str, npt.NDArray[np.float32]]]]:
+        """For each query the ids (m,) of hybrid search's candidates, and what a view of weight 1 adds to each (m,)."""
+        even = HybridSearch(weights=(1.0, 1.0, 1.0))
+        plan = self._plan("hybrid", even)
+        encoded = represented(queries, "query", self._views, plan.views(self.views), self._model)
+        scored: list[ViewScores] = []
+
+        def look(state: Snapshot, subset: Mask | None) -> SearchHits:
+            asked = AskedViews(state, encoded, subset, cores(0))
+            found = candidates_of(asked, 1, even, plan.tokens)
+            scored[:] = [fused(asked, i, documents, even) for i, documents in enumerate(found)]
+            return SearchHits.of([(one.documents, one.totals()) for one in scored])
+
+        rows = self._collection.answers(look)
+        ids = [[document.id for document, _ in row.documents] for row in rows]
+        return list(zip(ids, [one.shares for one in scored], strict=True))
+
+    @property
+    def weights(self) -> tuple[float, float, float]:
+        """Of dense, lexical and multi in hybrid search."""
+        return protocol_of(self.fusion, self._views.counted).weights
+
+    def _plan(self, method: str | None, settings: TokenSearch | HybridSearch | None) -> SearchPlan:
+        return SearchPlan.of(method, settings, self.views, lambda: self.fusion)
+
+    @property
+    def views(self) -> tuple[str, ...]:
+        """Of multi, dense and lexical: those the index has."""
+        return self._views.names
+
+    @property
+    def fusion(self) -> HybridSearch:
+        """What hybrid search means here, if nothing else is said; `tune` may have set it."""
+        return HybridSearch.of(self._collection.facts("fusion"))
+
+    @fusion.setter
+    def fusion(self, settings: HybridSearch) -> None:
+        _check_kind("fusion", settings, HybridSearch, "HybridSearch(...)")
+        self._collection.put_fact("fusion", asdict(settings))
 
     def compact(self) -> None:
-        """Merge all segments into one, drop what was deleted, and train the codec again if the corpus outgrew it."""
+        """Merge all segments into one, drop what was deleted, and train codecs again that the corpus outgrew."""
         with self._collection.writing() as writer:
             writer.compact()
 
@@ -250,24 +316,32 @@ class Retriever:
         """Size, shape, model and health of the index."""
         snapshot = self._collection.snapshot()
         model = self._collection.facts("model")
-        settings = self._collection.facts("settings")
-        codec = snapshot.codec
-        flat = codec is None or codec.untrained
         return {
             "path": str(self.path),
             "documents": snapshot.state.documents,
             "deleted": int((~snapshot.alive).sum()),
-            "vectors": sum(stored.segment.facts.tokens for stored in snapshot.segments),
-            "dimensions": codec.codec.dimensions if codec else model["dimensions"],
+            "views": list(self.views),
+            **self._token_facts(snapshot),
+            "terms": self._views.lexical,
             "segments": len(snapshot.segments),
             "bytes": self._collection.bytes(),
-            "storage": "floats, searched exactly" if flat else f"{settings['bits']} bits a dimension",
-            "bits": settings["bits"],
-            "centroids": 0 if codec is None or flat else len(codec.codec.centroids),
-            "drift": round(drift(snapshot), 3),
             "unfinished": self.job() is not None,
             "model": model["name"],
             "precision": model["settings"]["precision"],
+        }
+
+    def _token_facts(self, snapshot: Snapshot) -> dict[str, Any]:
+        build, codec = self._views.multi, snapshot.codec
+        if build is None:
+            return {"vectors": 0, "dimensions": 0, "storage": "none", "bits": 0, "centroids": 0, "drift": 1.0}
+        flat = codec is None or codec.untrained
+        return {
+            "vectors": sum(stored.tokens for stored in snapshot.segments),
+            "dimensions": codec.codec.dimensions if codec else self._collection.facts("model")["dimensions"],
+            "storage": "floats, searched exactly" if flat else f"{build.bits} bits a dimension",
+            "bits": build.bits,
+            "centroids": 0 if codec is None or flat else len(codec.codec.centroids),
+            "drift": round(snapshot.drift(), 3),
         }
 
     @property
@@ -279,6 +353,9 @@ class Retriever:
             except UnknownModel as error:
                 raise UnknownModel(f"{error}: say where the model is now by open(path, model=) or --model") from error
         return self._encoder
+
+    def _model(self) -> Encoder:
+        return self.encoder
 
     def _same_model(self, model: str | os.PathLike[str]) -> Encoder:
         """Load a model and refuse one whose files are others than those the index was built with."""
@@ -338,12 +415,6 @@ def _is_unicode(text: str) -> bool:
 def _check_id(id: object) -> None:
     if not isinstance(id, str) or not _is_unicode(id):
         raise InputError(f"the id is {id!r}, expected a string of whole characters")
-
-
-def _search_settings(method: Method | None, settings: TokenSearch | None) -> TokenSearch:
-    _check_kind("settings", settings, TokenSearch | None, "TokenSearch(...)")
-    chosen = settings or TokenSearch()
-    return chosen if method is None else replace(chosen, method=method)
 
 
 def _check_query(query: str) -> None:

@@ -39,16 +39,27 @@ def bge_m3(folder: Path) -> Arrays:
     views = {"return_dense": True, "return_sparse": True, "return_colbert_vecs": True}
     out = model.encode(TEXTS, max_length=128, batch_size=4, **views)
     lexical = [sorted((int(term), float(weight)) for term, weight in row.items()) for row in out["lexical_weights"]]
-    scores = model.compute_score(
-        PAIRS, max_query_length=128, max_passage_length=128, weights_for_different_modes=list(M3_WEIGHTS)
-    )
+    scores = _m3_scores(model, M3_WEIGHTS)
     return {
         "document.dense": np.asarray(out["dense_vecs"], np.float32),
         **ragged("document.vectors", out["colbert_vecs"]),
         **ragged("document.terms", [[term for term, _ in row] for row in lexical]),
         **ragged("document.weights", [[weight for _, weight in row] for row in lexical]),
-        **{f"score.{name}": np.asarray(values, np.float32) for name, values in scores.items()},
+        **{f"score.{name}": values for name, values in scores.items()},
     }
+
+
+def m3_scores(folder: Path, weights: Sequence[float]) -> Arrays:
+    """The five scores (pairs,) of compute_score; weights of dense, sparse and colbert."""
+    from FlagEmbedding import BGEM3FlagModel
+
+    return _m3_scores(BGEM3FlagModel(str(folder), use_fp16=False, devices=["cpu"]), weights)
+
+
+def _m3_scores(model: Any, weights: Sequence[float]) -> Arrays:
+    lengths = {"max_query_length": 128, "max_passage_length": 128}
+    scores = model.compute_score(PAIRS, **lengths, weights_for_different_modes=list(weights))
+    return {name: np.asarray(values, np.float32) for name, values in scores.items()}
 
 
 def colbert(folder: Path, constant: bool = False) -> Arrays:

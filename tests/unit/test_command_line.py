@@ -151,9 +151,10 @@ def test_an_interrupted_index_goes_on(model: Path, tmp_path: Path) -> None:
     inputs = beir(tmp_path)
     assert run("index", *inputs, "--to", tmp_path / "whole.ast", *settings).code == 0
     with Retriever.create(to, model, build=asterism.TokenBuild(bits=2)) as begun:
-        job = {"build": repr(asterism.TokenBuild(bits=2)), "precision": "int8", "model": str(model)}
-        job["inputs"] = [str(given) for given in inputs]
-        begun.start_job(job)
+        made = {"views": None, "terms": None, "most_vectors": 0, "build": asterism.TokenBuild(bits=2)}
+        made["encoder"] = asterism.EncoderSettings(precision="int8")
+        job = {name: repr(value) for name, value in made.items()}
+        begun.start_job({**job, "model": str(model), "inputs": [str(given) for given in inputs]})
         begun.add([Document("fox", CORPUS[0]["text"], metadata={"year": 1999})])  # type: ignore[arg-type]
     ran = run("index", *inputs, "--to", to, "--model", model)
     assert (ran.code, ran.out) == (2, "")
@@ -355,10 +356,10 @@ def test_evaluate_as_a_table(made: Path, judged: Path) -> None:
     notes = [line for line in ran.out.splitlines() if line.startswith("#")]
     assert (ran.code, ran.err) == (0, "")
     assert table[0][:3] == ["method", "nDCG@10", "MRR@10"]
-    assert [row[0] for row in table[1:]] == ["exact", "colbert", "xtr"]
+    assert [row[0] for row in table[1:]] == ["exact", "colbert", "xtr", "lexical", "hybrid"]
     assert len({len(row) for row in table}) == 1
     assert notes[0].startswith("# 3 queries, index ")
-    assert len(notes) == 1 + 3
+    assert len(notes) == 1 + 10  # pairs of methods
     assert all("p = " in note for note in notes[1:])
 
 
@@ -383,7 +384,7 @@ def test_evaluate_as_json_with_runs(made: Path, judged: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--methods", "bm25"), "--methods has 'bm25', expected some of colbert"),
+        (("--methods", "bm25"), "method is 'bm25', expected one of 'colbert'"),
         (("--methods", "xtr,xtr"), "expected different methods"),
         (("--split", "train"), "choose one of dev, test"),
         (("--run", "/nowhere/run"), "there is no folder /nowhere"),

@@ -170,7 +170,9 @@ def test_create_where_something_is(taken: str, tmp_path: Path, model: Path) -> N
 
 def test_create_without_a_usable_model_leaves_nothing(tmp_path: Path) -> None:
     dense = layouts.sentence_transformer(tmp_path / "dense")
-    for name in (dense, "all-MiniLM", tmp_path / "nowhere", 5):
+    with pytest.raises(InputError, match="no multi vectors"):
+        Retriever.create(tmp_path / "x.ast", dense, views=["multi"])
+    for name in ("all-MiniLM", tmp_path / "nowhere", 5):
         with pytest.raises(InputError):
             Retriever.create(tmp_path / "x.ast", name)  # type: ignore[arg-type]
     assert [file.name for file in tmp_path.iterdir()] == ["dense"]

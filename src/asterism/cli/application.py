@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ..errors import AsterismError, IndexExists, InputError, NewerFormat, NotAnIndex
-from . import add, delete, demo, evaluate, index, maintenance, models, pull, search
+from . import add, delete, demo, evaluate, index, maintenance, models, pull, search, tune
 
 INTERRUPTED = 130  # what typer makes of Ctrl-C
 WRONG_USE = (InputError, IndexExists, NotAnIndex, NewerFormat)
@@ -22,6 +22,7 @@ for command in (
     delete.delete,
     search.search,
     evaluate.evaluate,
+    tune.tune,
     maintenance.info,
     maintenance.check,
     maintenance.compact,

@@ -30,8 +30,6 @@ def demo(to: To = Path("stdlib.ast"), quiet: Quiet = False) -> None:
     from rich.console import Console
 
     from ..encoders.registry import DEFAULT, MODELS
-    from ..retriever import FAST
-    from ..settings import TokenBuild
     from ..stdlib_docstrings import stdlib_documents
     from .index import opened
 
@@ -43,7 +41,7 @@ def demo(to: To = Path("stdlib.ast"), quiet: Quiet = False) -> None:
 
         finished = to.exists() and _finished(Retriever.open(to))
         job = {"demo": True, "model": DEFAULT}
-        retriever = Retriever.open(to) if finished else opened(to, job, TokenBuild(), FAST)
+        retriever = Retriever.open(to) if finished else opened(to, DEFAULT, job, {})
     if finished:
         console.print(f"{to} is there already: {len(retriever):,} documents (remove it to see it made)")
     else:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import InputError, SettingError
-from ..settings import Method
 from .terminal import Folder, Json, Model, Quiet, megabytes, print_json, progress_bar
 
 if TYPE_CHECKING:
@@ -19,7 +18,14 @@ Data = Annotated[
     Path, typer.Option("--data", metavar="BEIR_DIR", help="queries.jsonl[.gz] and qrels/.", show_default=False)
 ]
 Split = Annotated[str, typer.Option("--split", help="Which of the judgements: qrels/SPLIT.tsv.")]
-Methods = Annotated[str, typer.Option("--methods", help="Separated by commas.")]
+Methods = Annotated[
+    str | None,
+    typer.Option(
+        "--methods",
+        help="Separated by commas, such as colbert,dense,lexical,hybrid,hybrid:rrf.",
+        show_default="all that the index has the views for",
+    ),
+]
 RunFile = Annotated[
     Path | None,
     typer.Option("--run", metavar="FILE", help="Write TREC runs; several methods: FILE.method.", show_default=False),
@@ -30,7 +36,7 @@ def evaluate(
     folder: Folder,
     data: Data,
     split: Split = "test",
-    methods: Methods = "exact,colbert,xtr",
+    methods: Methods = None,
     run: RunFile = None,
     model: Model = None,
     as_json: Json = False,
@@ -42,11 +48,11 @@ def evaluate(
     from ..results import write_trec_run
     from ..retriever import Retriever
 
-    chosen = _methods(methods)
     if run is not None and not run.parent.is_dir():  # told now, not after minutes of work
         raise InputError(f"--run is {run}, but there is no folder {run.parent}: make it first")
     found = read_evaluation_set(data, split)
     with Retriever.open(folder, model) as retriever:
+        chosen = experiment.methods_of(retriever) if methods is None else _methods(methods)
         with progress_bar("evaluating", len(chosen) * len(found.queries), quiet) as show:
             results = experiment.evaluate(retriever, found, chosen, show)
         size = retriever.info()["bytes"]
@@ -62,11 +68,8 @@ def evaluate(
         _print_table(results, pairs, len(found.queries), size)
 
 
-def _methods(given: str) -> list[Any]:
+def _methods(given: str) -> list[str]:
     chosen = [name.strip() for name in given.split(",") if name.strip()]
-    for name in chosen:
-        if name not in get_args(Method):
-            raise SettingError(f"--methods has {name!r}, expected some of {', '.join(get_args(Method))}")
     if not chosen or len(set(chosen)) < len(chosen):
         raise SettingError(f"--methods is {given!r}, expected different methods separated by commas")
     return chosen

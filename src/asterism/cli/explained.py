@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .terminal import visible
@@ -20,13 +21,13 @@ def as_data(explanation: Explanation) -> dict[str, Any]:
     """For JSON."""
     from dataclasses import asdict
 
-    return {"matches": [asdict(match) for match in explanation.matches], "imputed": explanation.imputed}
+    found = {"matches": [asdict(match) for match in explanation.matches], "imputed": explanation.imputed}
+    return found | ({"shares": [asdict(share) for share in explanation.shares]} if explanation.shares else {})
 
 
 def print_explanation(console: Console, explanation: Explanation) -> None:
-    """The passage with the answering tokens coloured by similarity, and a table of which answered which."""
+    """The passage with what answered in colours, and a table of which answered which; of a hybrid one each view's."""
     from rich.padding import Padding
-    from rich.table import Table
     from rich.text import Text
 
     document = explanation.document
@@ -35,15 +36,34 @@ def print_explanation(console: Console, explanation: Explanation) -> None:
     begin, end = _window(explanation)
     passage = _coloured(document.text, explanation, "text")[begin:end]
     console.print(Padding(Text.assemble("…" if begin else "", passage), (0, 0, 0, 4)))
+    for share in explanation.shares:
+        part = f" ({share.share / explanation.score:.0%})" if explanation.score > 0 else ""
+        console.print(Padding(f"{share.share:.3f}{part} from {share.view}: {share.score:.3f}", (0, 0, 0, 4)))
+        _print_matches(console, explanation, share.matches)
+    _print_matches(console, explanation, explanation.matches)
+    if explanation.imputed:
+        console.print(Padding(f"{explanation.imputed:.3f} of {explanation.score:.3f} was imputed", (0, 0, 1, 4)))
+
+
+def _print_matches(console: Console, explanation: Explanation, matches: Sequence[Match]) -> None:
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    if not matches:
+        return
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column in ("query", "answered by", "similarity"):
         table.add_column(column)
-    for match in explanation.matches:
+    for match in matches:
         names = (_name(explanation.query, match), _answer(explanation, match), f"{match.similarity:.3f}")
         table.add_row(*(Text(visible(name)) for name in names))
     console.print(Padding(table, (0, 0, 1, 4)))
-    if explanation.imputed:
-        console.print(Padding(f"{explanation.imputed:.3f} of {explanation.score:.3f} was imputed", (0, 0, 1, 4)))
+
+
+def _all_matches(explanation: Explanation) -> list[Match]:
+    """Those of the view, or of all views."""
+    return [*explanation.matches, *(match for share in explanation.shares for match in share.matches)]
 
 
 def _name(query: str, match: Match) -> str:
@@ -63,8 +83,8 @@ def _coloured(text: str, explanation: Explanation, field: str) -> Text:
     from rich.text import Text
 
     shown = Text(visible(text))
-    for match in sorted(explanation.matches, key=lambda match: match.similarity):
-        if match.field == field and not match.imputed:
+    for match in sorted(_all_matches(explanation), key=lambda match: match.similarity):
+        if match.field == field and not match.imputed and match.similarity > 0:
             style = next(style for least, style in STYLES if match.similarity >= least or least == 0.0)
             shown.stylize(style, match.begin, match.end)
     return shown
@@ -72,7 +92,7 @@ def _coloured(text: str, explanation: Explanation, field: str) -> Text:
 
 def _window(explanation: Explanation) -> tuple[int, int]:
     """The part of the text that is worth showing: around what answered best."""
-    places = [match for match in explanation.matches if match.field == "text" and not match.imputed]
+    places = [match for match in _all_matches(explanation) if match.field == "text" and not match.imputed]
     strong = [match for match in places if match.similarity >= 0.6] or places
     if not strong:
         return 0, 2 * CONTEXT

@@ -19,6 +19,25 @@ Named = Annotated[
     str | None,
     typer.Option("--model", help="A name of `asterism models`, or the folder of a checkpoint.", show_default=False),
 ]
+ViewNames = Annotated[
+    str | None,
+    typer.Option(
+        "--views",
+        help="What to keep of each document: multi (token vectors), dense, lexical; separated by commas.",
+        show_default="all that the model can give",
+    ),
+]
+TermNames = Annotated[
+    str | None,
+    typer.Option(
+        "--terms",
+        help="Of the lexical view: model (its lexical head's), or words or tokens, counted for BM25.",
+        show_default="model where there is such a head, otherwise words",
+    ),
+]
+MostVectors = Annotated[
+    int, typer.Option("--most-vectors", help="Token vectors of a document at most: bounds long ones (0: any number).")
+]
 Bits = Annotated[int, typer.Option("--bits", help="Of a dimension: 1, 2 or 4, or floats of 16 or 32.")]
 Precision = Annotated[str, typer.Option("--precision", help="The model's arithmetic: int8 or float32.")]
 Seed = Annotated[int, typer.Option("--seed", help="Of every random choice; the same seed gives the same index.")]
@@ -31,6 +50,9 @@ def index(
     inputs: Inputs,
     to: To,
     model: Named = None,
+    views: ViewNames = None,
+    terms: TermNames = None,
+    most_vectors: MostVectors = 0,
     bits: Bits = 4,
     precision: Precision = "int8",
     seed: Seed = 7,
@@ -42,23 +64,26 @@ def index(
     from ..encoders.registry import DEFAULT
     from ..settings import EncoderSettings, TokenBuild
 
+    kept = None if views is None else [name.strip() for name in views.split(",") if name.strip()]
     build = TokenBuild.of({"bits": bits, "seed": seed, "refinement": "float16" if refinement else "none"})
     encoder = EncoderSettings.of({"precision": precision})
     begin = time.perf_counter()
     with checked_input(inputs, quiet) as documents:
         chosen = DEFAULT if model is None else model
-        job = {"build": repr(build), "precision": precision, "model": chosen, "inputs": list(inputs)}
-        with opened(to, job, build, encoder) as retriever:
+        settings: dict[str, Any] = {"views": kept, "terms": terms, "most_vectors": most_vectors}
+        settings |= {"build": build, "encoder": encoder}
+        job = {name: repr(value) for name, value in settings.items()} | {"model": chosen, "inputs": list(inputs)}
+        with opened(to, chosen, job, settings) as retriever:
             fill(retriever, documents, quiet)
             report(retriever, begin, as_json, quiet)
 
 
-def opened(to: Path, job: dict[str, Any], build: Any, encoder: Any) -> Retriever:
+def opened(to: Path, model: str, job: dict[str, Any], settings: dict[str, Any]) -> Retriever:
     """A new index, or the one that an interrupted run with the same settings left."""
     from ..retriever import Retriever
 
     if not to.exists() or _is_empty(to):
-        retriever = Retriever.create(to, job["model"], build=build, encoder=encoder)
+        retriever = Retriever.create(to, model, **settings)
         retriever.start_job(job)
         return retriever
     try:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import SettingError
-from ..settings import TokenSearch
 from .explained import as_data, print_explanation
 from .terminal import STDIN, Folder, Json, Model, parsed_filter, print_json, stdin_text, summary, visible
 
 if TYPE_CHECKING:
-    from ..results import Explanation, Ranking
+    from ..results import Explanation, Match, Ranking
     from ..retriever import Retriever
 
 SNIPPET = 200
@@ -26,7 +25,14 @@ Count = Annotated[
     int | None,
     typer.Option("-k", help="How many documents (10, or all where there are fewer).", show_default=False),
 ]
-MethodName = Annotated[str, typer.Option("--method", help="colbert, xtr or exact.")]
+MethodName = Annotated[
+    str | None,
+    typer.Option(
+        "--method",
+        help="colbert, xtr or exact; dense, lexical or hybrid, or hybrid: and a fusion (rrf, m3-all …).",
+        show_default="colbert, or what the index has the views for",
+    ),
+]
 Where = Annotated[
     str | None,
     typer.Option("--filter", metavar="JSON", help='Such as {"year": {"$gte": 2020}}.', show_default=False),
@@ -38,7 +44,7 @@ def search(
     folder: Folder,
     query: Question,
     k: Count = None,
-    method: MethodName = "colbert",
+    method: MethodName = None,
     where: Where = None,
     explain: Explain = False,
     model: Model = None,
@@ -48,20 +54,20 @@ def search(
     from ..retriever import Retriever
 
     text = stdin_text() if query == STDIN else query
-    chosen, settings = parsed_filter(where), TokenSearch.of({"method": method})
+    chosen = parsed_filter(where)
     with Retriever.open(folder, model) as retriever:
         unfinished, documents = retriever.job() is not None, len(retriever)
         count = _count(k, len(retriever))
-        ranking = retriever.search(text, count, filter=chosen, settings=settings)
-        reasons = _reasons(retriever, ranking, count, chosen, settings) if explain else []
-        unknown = _unknown_share(retriever, text)
+        ranking = retriever.search(text, count, method=method, filter=chosen)
+        reasons = _reasons(retriever, ranking, count, chosen, method) if explain else []
+        asks_model = "multi" in retriever.views and ranking.method != "lexical"
+        unknown = _unknown_share(retriever, text) if asks_model else 0.0
     if unfinished:
         summary(f"{folder} is not finished: run the `asterism index` that began it again", quiet=False)
     if unknown > 0.5:
         summary(f"the model does not know {unknown:.0%} of the query's words: the answers mean little", quiet=False)
     if not len(ranking):
-        reason = "no document matches the filter" if documents and chosen else "the index has no documents to search"
-        summary(f"nothing found: {reason}", quiet=False)
+        summary(f"nothing found: {_why_nothing(documents, chosen is not None, ranking.method)}", quiet=False)
     if as_json:
         _print_lines(ranking, reasons)
     elif sys.stdout.isatty():
@@ -78,6 +84,12 @@ def _count(k: int | None, documents: int) -> int:
     return k
 
 
+def _why_nothing(documents: int, filtered: bool, method: str) -> str:
+    if documents and method == "lexical":
+        return f"no document {'that matches the filter ' if filtered else ''}has a word of the query"
+    return "no document matches the filter" if documents and filtered else "the index has no documents to search"
+
+
 def _unknown_share(retriever: Retriever, query: str) -> float:
     """Of the query's tokens, those that the model's vocabulary has no word for."""
     spans = [span for span in retriever.encoder.query_spans(query) or () if span.begin >= 0]
@@ -85,9 +97,9 @@ def _unknown_share(retriever: Retriever, query: str) -> float:
 
 
 def _reasons(
-    retriever: Retriever, ranking: Ranking, k: int, where: dict[str, Any] | None, settings: TokenSearch
+    retriever: Retriever, ranking: Ranking, k: int, where: dict[str, Any] | None, method: str | None
 ) -> list[Explanation]:
-    return [retriever.explain(ranking.query, hit.id, k=k, filter=where, settings=settings) for hit in ranking]
+    return [retriever.explain(ranking.query, hit.id, k=k, filter=where, method=method) for hit in ranking]
 
 
 def _print_lines(ranking: Ranking, reasons: list[Explanation]) -> None:
@@ -98,14 +110,26 @@ def _print_lines(ranking: Ranking, reasons: list[Explanation]) -> None:
 
 
 def _print_plain(ranking: Ranking, reasons: list[Explanation]) -> None:
-    """Columns separated by tabs: rank, score, id, title or text; explained, a line for each query token below."""
+    """Columns separated by tabs: rank, score, id, title or text; explained, a line for each view and query token."""
     for i, hit in enumerate(ranking):
         shown = " ".join((hit.document.title or hit.document.text).split())[:SNIPPET]
         typer.echo(f"{hit.rank}\t{hit.score:.4f}\t{visible(hit.id)}\t{visible(shown)}")
-        for match in reasons[i].matches if reasons else ():
-            answer = visible("(imputed)" if match.imputed else match.token)
-            place = f"{match.field}:{match.begin}-{match.end}" if match.begin >= 0 else ""
-            typer.echo(f"\t{match.similarity:.3f}\t{visible(match.query_token)}\t{answer}\t{place}")
+        if reasons:
+            _print_reasons(reasons[i])
+
+
+def _print_reasons(reason: Explanation) -> None:
+    _print_matches(reason.matches)
+    for share in reason.shares:
+        typer.echo(f"\t{share.share:.4f}\t{share.view}\t{share.score:.4f}")
+        _print_matches(share.matches)
+
+
+def _print_matches(matches: tuple[Match, ...]) -> None:
+    for match in matches:
+        answer = visible("(imputed)" if match.imputed else match.token)
+        place = f"{match.field}:{match.begin}-{match.end}" if match.begin >= 0 else ""
+        typer.echo(f"\t{match.similarity:.3f}\t{visible(match.query_token)}\t{answer}\t{place}")
 
 
 def print_ranking(ranking: Ranking, reasons: list[Explanation]) -> None:

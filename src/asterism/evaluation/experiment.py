@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from ..errors import InputError
 from ..retriever import Retriever
-from ..settings import Method
 from .datasets import EvaluationSet
 from .metrics import measure
 from .significance import holm, paired_randomisation
@@ -57,24 +56,39 @@ class Difference:
     p: float
 
 
+def methods_of(retriever: Retriever) -> list[str]:
+    """All that the index has the views for."""
+    views = retriever.views
+    single = [view for view in ("dense", "lexical") if view in views]
+    tokens = ["exact", "colbert", "xtr"] if "multi" in views else []
+    return [*tokens, *single, *(["hybrid"] if len(views) > 1 else [])]
+
+
 def evaluate(
     retriever: Retriever,
     data: EvaluationSet,
-    methods: Sequence[Method],
+    methods: Sequence[str],
     progress: Callable[[int], None] | None = None,
 ) -> list[MethodResult]:
     """Every query with every method; `progress` is told how many searches are done."""
-    judged = {document for judgements in data.qrels.values() for document in judgements}
-    if not any(document in retriever for document in judged):
-        raise InputError(
-            f"none of the {len(judged):,} judged documents is in {retriever.path}: index that corpus first"
-        )
+    for method in methods:
+        retriever.check_method(method)  # told now, not after minutes of work
+    refuse_other_corpus(retriever, data)
     results, done = [], 0
     for method in methods:
         result = _run(retriever, data, method, progress, done)
         done += len(data.queries)
         results.append(result)
     return results
+
+
+def refuse_other_corpus(retriever: Retriever, data: EvaluationSet) -> None:
+    """Judgements of documents that the index has not, all of them."""
+    judged = {document for judgements in data.qrels.values() for document in judgements}
+    if not any(document in retriever for document in judged):
+        raise InputError(
+            f"none of the {len(judged):,} judged documents is in {retriever.path}: index that corpus first"
+        )
 
 
 def differences(results: Sequence[MethodResult]) -> list[Difference]:
@@ -88,7 +102,7 @@ def differences(results: Sequence[MethodResult]) -> list[Difference]:
 
 
 def _run(
-    retriever: Retriever, data: EvaluationSet, method: Method, progress: Callable[[int], None] | None, done: int
+    retriever: Retriever, data: EvaluationSet, method: str, progress: Callable[[int], None] | None, done: int
 ) -> MethodResult:
     names, texts = list(data.queries), list(data.queries.values())
     documents = max(1, len(retriever))
