@@ -10,7 +10,7 @@ NATIVE := $(wildcard native/*) CMakeLists.txt pyproject.toml
 
 .PHONY: demo test test-all test-parity lint sanitize clean
 .PHONY: bench-environments bench-token-search bench-growth bench-fixed
-.PHONY: bench-encode bench-encode-memory bench-int8-quality bench-updates
+.PHONY: bench-encode bench-encode-memory bench-int8-quality bench-updates bench-lexical bench-dense
 
 DATA ?= ../shared/data
 BENCH := .bench
@@ -25,8 +25,8 @@ test: lint
 test-all: lint sanitize test-parity
 	$(BIN)/python -m pytest -m "not reference"
 
-# Our encoders against the published libraries themselves; `make test` has their golden outputs. PyLate needs another
-# torch, so that its own environment repeats the tests that need it.
+# Our encoders against the published libraries themselves, of which `make test` has golden outputs, and our adapters
+# inside theirs. PyLate needs another torch, so that its own environment repeats the tests that need it.
 test-parity: $(REFERENCES)/.installed $(PYLATE)/.installed
 	HF_HUB_OFFLINE=1 $(REFERENCES)/bin/python -m pytest -m reference
 	HF_HUB_OFFLINE=1 $(PYLATE)/bin/python -m pytest -m reference -k pylate
@@ -89,8 +89,17 @@ bench-updates:
 	$(BENCH)/envs/asterism/bin/asterism index $(DATA)/debian_desc_en --to $(BENCH)/debian.ast
 	$(BENCH_PYTHON) benchmarks/updates.py --index $(BENCH)/debian.ast --data $(DATA)/debian_desc_en --extra $(DATA)/scifact
 
+# The first time most of it is encoding.
+bench-dense:
+	$(BENCH_PYTHON) benchmarks/dense.py --data $(DATA) --work $(BENCH)
+
 bench-fixed:
 	$(BENCH_PYTHON) benchmarks/fixed_vectors.py --vectors $(BENCH)/vectors --work $(BENCH)
+
+# Seismic alone takes ten minutes to build. At a million documents: add --documents 1000000.
+bench-lexical:
+	benchmarks/peers/setup.sh $(BENCH)/envs lexical
+	$(BENCH)/envs/lexical/bin/python benchmarks/lexical.py --data $(DATA) --work $(BENCH)
 
 clean:
 	rm -rf $(VENV) $(SANITIZED) $(REFERENCES) $(PYLATE) build

@@ -1,0 +1,90 @@
+"""The tables of docs/results.md: the views of BGE-M3's paper and their fusion, by nDCG@10.
+
+    python experiments/bge_m3/run.py --data ../shared/data --work build/bge_m3 [--tables english …]
+
+Data are BEIR folders; settings.toml beside this file says which. Indexes are kept in the work folder and used again.
+Prints each table as Markdown and writes it, with the figures as JSON, into the work folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import tomllib
+
+from asterism import Retriever
+from asterism.evaluation.datasets import read_evaluation_set
+from asterism.evaluation.experiment import evaluate
+
+HERE = Path(__file__).parent
+MEASURE = "nDCG@10"
+
+
+def index_of(documents: Path, options: list[str], work: Path) -> Path:
+    """Made by the command, or found from an earlier run."""
+    name = "-".join([*documents.parts[-2:], *(option.strip("-").replace(",", "+") for option in options)])
+    to = work / f"{name}.ast"
+    if not to.exists() or Retriever.open(to).job() is not None:
+        command = Path(sys.executable).with_name("asterism")
+        subprocess.run([command, "index", documents, "--to", to, *options], check=True)
+    return to
+
+
+def row_of(table: dict[str, Any], row: dict[str, str], data: Path, work: Path) -> dict[str, Any]:
+    documents = data / row["documents"]
+    judged = read_evaluation_set(data / row.get("queries", row["documents"]), row["split"])
+    figures: dict[str, Any] = {}
+    runs = [(table["index"], {method: method for method in table["methods"]})]
+    runs += [(options, {"lexical": name}) for name, options in table.get("extra", {}).items()]
+    for options, methods in runs:
+        with Retriever.open(index_of(documents, options, work)) as retriever:
+            results = evaluate(retriever, judged, list(methods))
+            figures |= {methods[found.method]: 100 * found.means()[MEASURE] for found in results}
+            if options == table["index"]:
+                info = retriever.info()
+                size = {"documents": info["documents"], "vectors": info["vectors"], "MB": info["bytes"] / 1e6}
+    return {"name": row.get("queries", row["documents"]), "queries": len(judged), **size, "figures": figures}
+
+
+def markdown(table: dict[str, Any], rows: list[dict[str, Any]]) -> str:
+    columns = list(rows[0]["figures"])
+    best = [max(row["figures"].values()) for row in rows]
+    lines = [f"### {table['title']}", ""]
+    lines += [
+        "| | " + " | ".join(columns) + " | queries | documents | vectors | MB |",
+        "|---" * (len(columns) + 5) + "|",
+    ]
+    for row, most in zip(rows, best, strict=True):
+        cells = [f"**{value:.2f}**" if value == most else f"{value:.2f}" for value in row["figures"].values()]
+        size = [f"{row['queries']:,}", f"{row['documents']:,}", f"{row['vectors']:,}", f"{row['MB']:.0f}"]
+        lines.append(f"| {row['name']} | " + " | ".join([*cells, *size]) + " |")
+    if len(rows) > 1:
+        means = [sum(row["figures"][column] for row in rows) / len(rows) for column in columns]
+        cells = [f"**{value:.2f}**" if value == max(means) else f"{value:.2f}" for value in means]
+        lines.append("| mean | " + " | ".join(cells) + " | | | | |")
+    return "\n".join([*lines, ""])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--tables", nargs="*")
+    arguments = parser.parse_args()
+    arguments.work.mkdir(parents=True, exist_ok=True)
+    for table in tomllib.loads((HERE / "settings.toml").read_text())["table"]:
+        if arguments.tables and table["name"] not in arguments.tables:
+            continue
+        rows = [row_of(table, row, arguments.data, arguments.work) for row in table["rows"]]
+        (arguments.work / f"{table['name']}.json").write_text(json.dumps(rows, indent=1))
+        (arguments.work / f"{table['name']}.md").write_text(markdown(table, rows))
+        print(markdown(table, rows), flush=True)
+
+
+if __name__ == "__main__":
+    main()
