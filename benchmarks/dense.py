@@ -203,6 +203,9 @@ def main() -> None:
         put(collection, vectors.more, many)
         both = [bare, Bare(bare_flat(vectors.more), many)]
         measure("graph, more added", collection, both, stored, queries)
+        one = faiss.clone_index(bare.index)
+        one.add(vectors.more)
+        measure("graph, more added; faiss in one graph", collection, [Bare(one)], stored, queries)
         gone = np.random.default_rng(1).choice(len(stored), len(stored) // 10, replace=False)
         with collection.writing() as writer:
             writer.delete([str(i) for i in gone])
