@@ -13,7 +13,7 @@ import numpy.typing as npt
 from .dense_segment import OpenDense, flat_index
 from .segment_merge import Mask
 
-EXPLORED = 256  # documents of the graph in view, for small k; recall@10 0.998 of real vectors, 0.986 with half as many
+EXPLORED = 256  # documents of the graph in view, for small k; with half as many some queries found none of the best
 WIDER = 4  # times k in view, for large k
 STEP = 20  # comparisons that take as long as one more document in view
 COPIED = 8192  # documents at most, and
