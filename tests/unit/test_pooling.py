@@ -101,16 +101,16 @@ def test_scores_stay_near() -> None:
 
 
 def test_a_very_long_document_takes_little_memory_and_time() -> None:
-    """Similarities of all tokens with all centres would be 100 MB."""
-    rows = np.random.default_rng(0).normal(size=(100_000, 32)).astype(np.float32)
+    """Similarities of all tokens with all centres would be 50 MB."""
+    rows = np.random.default_rng(0).normal(size=(100_000, 16)).astype(np.float32)
     given = TokenVectors(rows / np.linalg.norm(rows, axis=1, keepdims=True), [0, len(rows)])
     tracemalloc.start()
     begin = time.process_time()
-    found = pooled(given, 256)
+    found = pooled(given, 128)
     seconds, (_, peak) = time.process_time() - begin, tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert len(found.flat) == 256
-    assert peak < 30e6
+    assert len(found.flat) == 128
+    assert peak < 20e6
     assert seconds < 20
 
 
