@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -25,7 +26,6 @@ def tune(
     from ..evaluation.datasets import read_evaluation_set
     from ..evaluation.tuning import VIEWS, tune
     from ..retriever import Retriever
-    from ..settings import HybridSearch
 
     found = read_evaluation_set(data, split)
     with Retriever.open(folder, model) as retriever:
@@ -33,7 +33,7 @@ def tune(
             tuned = tune(retriever, found, progress=show)
         kept = tuned.gain > 0 and not dry_run
         if kept:
-            retriever.fusion = HybridSearch(weights=tuned.weights)
+            retriever.fusion = replace(retriever.fusion, fusion="linear", weights=tuned.weights)
     low, high = tuned.interval
     facts = {"queries": len(found), "gain": tuned.gain, "interval": [low, high], "p": tuned.p, "kept": kept}
     if as_json:

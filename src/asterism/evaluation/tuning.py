@@ -31,8 +31,8 @@ Weights = tuple[float, float, float]
 class Tuning:
     """Weights from all queries, and what such weights gain on queries that did not choose them.
 
-    before, after: nDCG@10 (queries,) with the weights so far, and cross-validated; interval: of the mean gain, 95 %,
-    by resampling queries; p: of the gain being chance.
+    before, after: nDCG@10 (queries,) of weighted sums, with the weights so far, and cross-validated; interval: of the
+    mean gain, 95 %, by resampling queries; p: of the gain being chance.
     """
 
     weights: Weights

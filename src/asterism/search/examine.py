@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -43,7 +43,6 @@ class Seen:
     shares: Mapping[str, float]
     tokens: SeenTokens | None = None
     terms: SeenTerms | None = None
-    vectors: int = field(default=1)  # of the query: what a hybrid's multi-vector score is the mean over
 
 
 def examined(asked: AskedViews, at: int, plan: SearchPlan, k: int, subset: Mask | None) -> Seen:
@@ -57,8 +56,7 @@ def examined(asked: AskedViews, at: int, plan: SearchPlan, k: int, subset: Mask 
     found, row = fused(asked, 0, candidates, plan.hybrid), int(np.searchsorted(candidates, at))
     scores = {view: float(values[row]) for view, values in found.scores.items()}
     shares = {view: float(values[row]) for view, values in found.shares.items()}
-    vectors = len(asked.tokens()[0]) if tokens else 1
-    return Seen(scores, shares, tokens if "multi" in shares else None, terms if "lexical" in shares else None, vectors)
+    return Seen(scores, shares, tokens if "multi" in shares else None, terms if "lexical" in shares else None)
 
 
 def _tokens(asked: AskedViews, at: int, plan: SearchPlan, k: int, subset: Mask | None) -> SeenTokens | None:
