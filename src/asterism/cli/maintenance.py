@@ -45,7 +45,8 @@ def info(folder: Folder, as_json: Json = False) -> None:
     if as_json:
         print_json(found)
         return
-    shown = {**found, "bytes": f"{found['bytes']:,} ({megabytes(found['bytes'])})"}
+    size = f"{found['bytes']:,} ({megabytes(found['bytes'])})"
+    shown = {**found, "bytes": size, "views": ", ".join(found["views"])}
     if not sys.stdout.isatty():
         for name, value in shown.items():
             typer.echo(f"{name}\t{value}")
