@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ from ..settings import MOST_THREADS, whole_number
 from .hits import SearchHits
 from .lexical_segment import OpenLexical
 from .lexical_writer import checked_weights
+from .native_calls import checked_subset, damage_reported
 from .segment_merge import Mask
 from .storage import REMEDY
 
@@ -47,9 +47,9 @@ class LexicalSearcher:
         longest = int(np.diff(queries.offsets).max(initial=0))
         if longest > LONGEST_QUERY:
             raise VectorsError(f"a query has {longest} terms, expected at most {LONGEST_QUERY}: shorten it")
-        mask = self._checked_subset(subset)
+        mask = checked_subset(subset, self.documents)
         begin = time.perf_counter()
-        with self._damage_reported():
+        with damage_reported(self.path):
             found = self._engine.search_many(
                 np.ascontiguousarray(queries.terms),
                 weights,
@@ -87,27 +87,10 @@ class LexicalSearcher:
         numbers = np.asarray(documents, np.int64)
         if numbers.ndim != 1 or ((numbers < 0) | (numbers >= self.documents)).any():
             raise SettingError(f"documents are not (m,) numbers from 0 to {self.documents - 1}")
-        with self._damage_reported():
+        with damage_reported(self.path):
             added: Floats = self._engine.weights_of(
                 np.ascontiguousarray(query.terms), np.ascontiguousarray(numbers)
             ) * checked_weights(query.weights)
         if not np.isfinite(added).all():
             raise DamagedIndex(f"{self.path}: a weight is no number; {REMEDY}")
         return added
-
-    @contextmanager
-    def _damage_reported(self) -> Iterator[None]:
-        """What the native code finds wrong in mapped files, as an error of ours."""
-        try:
-            yield
-        except _native.DamagedIndex as error:
-            raise DamagedIndex(f"{self.path}: {error}; {REMEDY}") from error
-
-    def _checked_subset(self, subset: Mask | None) -> npt.NDArray[np.uint8] | None:
-        if subset is None:
-            return None
-        mask = np.asarray(subset)
-        if mask.dtype != np.bool_ or mask.shape != (self.documents,):
-            expected = f"expected bool ({self.documents},)"
-            raise SettingError(f"subset has type {mask.dtype} and shape {mask.shape}, {expected}")
-        return np.ascontiguousarray(mask).view(np.uint8)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from ..kernels import _native, chosen_kernels, reference
 from ..representations.multi_vector import checked_finite, checked_matrix
 from ..settings import MOST_THREADS, TokenSearch, whole_number
 from .hits import SearchHits
+from .native_calls import checked_subset, damage_reported
 from .residual_codec import ResidualCodec
 from .search_defaults import plan_of
 from .storage import REMEDY
@@ -36,7 +36,7 @@ class TokenSearcher:
         self.documents = sum(segment.facts.documents for segment in segments)
         self.tokens = sum(segment.facts.tokens for segment in segments)
         self._firsts = np.cumsum([0] + [segment.facts.documents for segment in segments])
-        with self._damage_reported():
+        with damage_reported(self.path):
             parts = [segment.native() for segment in segments]
             self._engine = _native.TokenEngine(codec.native(), parts, chosen_kernels())
 
@@ -47,8 +47,8 @@ class TokenSearcher:
         tokens = self._checked_query(query, "the query")
         wanted = whole_number("k", k, 1)
         native = self._native_settings(settings, wanted)
-        checked = self._checked_subset(subset)
-        with self._damage_reported():
+        checked = checked_subset(subset, self.documents)
+        with damage_reported(self.path):
             ids, scores, timings = self._engine.search(tokens, wanted, native, checked)
         return SearchHits(ids, scores, timings)
 
@@ -67,8 +67,8 @@ class TokenSearcher:
         matrices = [self._checked_query(query, f"query {i}") for i, query in enumerate(queries)]
         starts = np.cumsum([0] + [len(matrix) for matrix in matrices], dtype=np.int64)
         flat = np.concatenate([np.empty((0, self.codec.dimensions), np.float32), *matrices])
-        checked = self._checked_subset(subset)
-        with self._damage_reported():
+        checked = checked_subset(subset, self.documents)
+        with damage_reported(self.path):
             ids, scores, timings = self._engine.search_many(flat, starts, wanted, native, checked, workers)
         return SearchHits(ids, scores, timings)
 
@@ -95,8 +95,8 @@ class TokenSearcher:
         """For XTR: what each query token imputes (q,), and the centroids that it probed."""
         tokens = self._checked_query(query, "the query")
         native = self._native_settings(settings, k)
-        with self._damage_reported():
-            imputed, probed = self._engine.retrieval(tokens, k, native, self._checked_subset(subset))
+        with damage_reported(self.path):
+            imputed, probed = self._engine.retrieval(tokens, k, native, checked_subset(subset, self.documents))
         return imputed, probed
 
     def centroids_of(self, document: int) -> npt.NDArray[np.uint32]:
@@ -108,14 +108,6 @@ class TokenSearcher:
         number = int(np.searchsorted(self._firsts, document, side="right")) - 1
         segment = self.segments[number]
         return segment, segment.tokens_of(document - int(self._firsts[number]))
-
-    @contextmanager
-    def _damage_reported(self) -> Iterator[None]:
-        """What the native code finds wrong in mapped files, as an error of ours."""
-        try:
-            yield
-        except _native.DamagedIndex as error:
-            raise DamagedIndex(f"{self.path}: {error}; {REMEDY}") from error
 
     def _native_settings(self, settings: TokenSearch | None, k: int) -> _native.SearchSettings:
         if settings is not None and not isinstance(settings, TokenSearch):
@@ -136,12 +128,3 @@ class TokenSearcher:
         tokens = np.ascontiguousarray(matrix, np.float32)
         checked_finite(tokens, name)
         return tokens
-
-    def _checked_subset(self, subset: npt.ArrayLike | None) -> npt.NDArray[np.uint8] | None:
-        if subset is None:
-            return None
-        mask = np.asarray(subset)
-        if mask.dtype != np.bool_ or mask.shape != (self.documents,):
-            expected = f"expected bool ({self.documents},)"
-            raise SettingError(f"subset has type {mask.dtype} and shape {mask.shape}, {expected}")
-        return np.ascontiguousarray(mask).view(np.uint8)
