@@ -214,7 +214,8 @@ def test_a_model_that_changed_in_its_place(model: Path, tmp_path: Path) -> None:
 def test_a_model_without_token_vectors(tmp_path: Path) -> None:
     dense = layouts.sentence_transformer(tmp_path / "dense")
     content = jsonl(tmp_path / "x.jsonl", CORPUS)
-    assert_refused(run("index", content, "--to", tmp_path / "x.ast", "--model", dense), "has no token vectors")
+    chosen = ("--model", dense, "--views", "multi")
+    assert_refused(run("index", content, "--to", tmp_path / "x.ast", *chosen), "has no multi vectors")
     assert not (tmp_path / "x.ast").exists()
 
 
