@@ -80,8 +80,10 @@ def main() -> None:
     for table in tomllib.loads((HERE / "settings.toml").read_text())["table"]:
         if arguments.tables and table["name"] not in arguments.tables:
             continue
-        rows = [row_of(table, row, arguments.data, arguments.work) for row in table["rows"]]
-        (arguments.work / f"{table['name']}.json").write_text(json.dumps(rows, indent=1))
+        rows = []
+        for row in table["rows"]:
+            rows.append(row_of(table, row, arguments.data, arguments.work))
+            (arguments.work / f"{table['name']}.json").write_text(json.dumps(rows, indent=1))
         (arguments.work / f"{table['name']}.md").write_text(markdown(table, rows))
         print(markdown(table, rows), flush=True)
 
