@@ -19,6 +19,7 @@ from .corpus import Document
 from .encoders.registry import DEFAULT
 from .errors import DocumentError, IndexExists, InputError, ModelDiffers, TextError, UnknownModel
 from .explaining import Explainer
+from .index_facts import index_facts
 from .indexed_model import chosen_views, loaded_model, model_identity
 from .indexes.collection import Collection, Found
 from .indexes.collection_writer import CollectionWriter
@@ -314,35 +315,7 @@ class Retriever:
 
     def info(self) -> dict[str, Any]:
         """Size, shape, model and health of the index."""
-        snapshot = self._collection.snapshot()
-        model = self._collection.facts("model")
-        return {
-            "path": str(self.path),
-            "documents": snapshot.state.documents,
-            "deleted": int((~snapshot.alive).sum()),
-            "views": list(self.views),
-            **self._token_facts(snapshot),
-            "terms": self._views.lexical,
-            "segments": len(snapshot.segments),
-            "bytes": self._collection.bytes(),
-            "unfinished": self.job() is not None,
-            "model": model["name"],
-            "precision": model["settings"]["precision"],
-        }
-
-    def _token_facts(self, snapshot: Snapshot) -> dict[str, Any]:
-        build, codec = self._views.multi, snapshot.codec
-        if build is None:
-            return {"vectors": 0, "dimensions": 0, "storage": "none", "bits": 0, "centroids": 0, "drift": 1.0}
-        flat = codec is None or codec.untrained
-        return {
-            "vectors": sum(stored.tokens for stored in snapshot.segments),
-            "dimensions": codec.codec.dimensions if codec else self._collection.facts("model")["dimensions"],
-            "storage": "floats, searched exactly" if flat else f"{build.bits} bits a dimension",
-            "bits": build.bits,
-            "centroids": 0 if codec is None or flat else len(codec.codec.centroids),
-            "drift": round(snapshot.drift(), 3),
-        }
+        return {**index_facts(self._collection, self._views), "unfinished": self.job() is not None}
 
     @property
     def encoder(self) -> Encoder:

@@ -168,7 +168,7 @@ class _Graph:
             written = _Written(file.write)
             try:
                 faiss.write_index(self._index, faiss.PyCallbackIOWriter(written.take))
-            except Exception:
+            except Exception:  # whatever faiss makes of an error in a callback
                 if written.error is not None:
                     raise written.error from None
                 raise
