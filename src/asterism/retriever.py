@@ -29,7 +29,7 @@ from .indexes.snapshot import Snapshot
 from .represent import Progress, needs_model, represented
 from .results import Explanation, Hit, Ranking
 from .search.examine import Seen, examined
-from .search.fusion import ViewScores, candidates_of, fused, protocol_of
+from .search.fusion import EVEN, ViewScores, even_shares, protocol_of
 from .search.plan import SearchPlan
 from .search.single_view import AskedViews
 from .settings import MOST_THREADS, EncoderSettings, HybridSearch, Terms, TokenBuild, TokenSearch, cores, whole_number
@@ -254,15 +254,12 @@ class Retriever:
 
     def shares(self, queries: Sequence[str]) -> list[tuple[list[str], dict[str, npt.NDArray[np.float32]]]]:
         """For each query the ids (m,) of hybrid search's candidates, and what a view of weight 1 adds to each (m,)."""
-        even = HybridSearch(weights=(1.0, 1.0, 1.0))
-        plan = self._plan("hybrid", even)
+        plan = self._plan("hybrid", EVEN)
         encoded = represented(queries, "query", self._views, plan.views(self.views), self._model)
         scored: list[ViewScores] = []
 
         def look(state: Snapshot, subset: Mask | None) -> SearchHits:
-            asked = AskedViews(state, encoded, subset, cores(0))
-            found = candidates_of(asked, 1, even, plan.tokens)
-            scored[:] = [fused(asked, i, documents, even) for i, documents in enumerate(found)]
+            scored[:] = even_shares(AskedViews(state, encoded, subset, cores(0)), plan.tokens)
             return SearchHits.of([(one.documents, one.totals()) for one in scored])
 
         rows = self._collection.answers(look)

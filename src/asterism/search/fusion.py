@@ -45,6 +45,7 @@ EVERY_VIEW = dict.fromkeys(VIEWS, DEPTH)
 COUNTED = Protocol(EVERY_VIEW, (1.0, 1.0, 1.0))  # lexical scores as shares of the most that BM25 can give the query
 WEIGHED = Protocol(EVERY_VIEW, (1.0, 0.3, 1.0))  # a model's own weights, as in BGE-M3
 RANKS = Protocol(EVERY_VIEW, (1.0, 1.0, 1.0))
+EVEN = HybridSearch(weights=(1.0, 1.0, 1.0))
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,12 @@ def fused(asked: AskedViews, query: int, documents: Numbers, settings: HybridSea
         if settings.fusion == "linear" and asked.counted and "lexical" in shares:
             shares["lexical"] /= max(np.float32((K1 + 1) * asked.terms[query][1].sum()), np.float32(1e-9))
     return ViewScores(documents, scores, {view: np.asarray(share, np.float32) for view, share in shares.items()})
+
+
+def even_shares(asked: AskedViews, tokens: TokenSearch) -> list[ViewScores]:
+    """For each query the candidates of every view, and what each view adds in a linear sum with weights of 1."""
+    found = candidates_of(asked, 1, EVEN, tokens)
+    return [fused(asked, i, documents, EVEN) for i, documents in enumerate(found)]
 
 
 def ranks(scores: Floats) -> npt.NDArray[np.float32]:
