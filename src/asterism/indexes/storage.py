@@ -103,18 +103,24 @@ def map_array(path: Path, facts: FileFacts, dtype: npt.DTypeLike, shape: tuple[i
         raise DamagedIndex(f"{path} is not listed in the manifest: {REMEDY}")
     header = _header(np.dtype(dtype), shape)
     try:
-        size = path.stat().st_size
-        with open(path, "rb") as file:
-            intact = file.read(len(header)) == header
+        descriptor = os.open(path, os.O_RDONLY)  # a number: an interruption leaves no file object that complains
     except OSError as error:
         raise DamagedIndex(f"{path} cannot be read ({error.strerror}): {REMEDY}") from error
-    if size != expected["bytes"]:
-        raise DamagedIndex(f"{path} has {size} bytes, expected {expected['bytes']}: {REMEDY}")
-    if not intact or size != len(header) + np.dtype(dtype).itemsize * int(np.prod(shape)):
-        raise DamagedIndex(f"{path} does not hold {np.dtype(dtype)} of shape {shape}: {REMEDY}")
-    if 0 in shape:
-        return np.empty(shape, dtype)
-    return np.asarray(np.memmap(path, dtype, "r", len(header), shape))
+    try:
+        with open(descriptor, "rb", closefd=False) as file:
+            size = os.fstat(descriptor).st_size
+            intact = file.read(len(header)) == header
+            if size != expected["bytes"]:
+                raise DamagedIndex(f"{path} has {size} bytes, expected {expected['bytes']}: {REMEDY}")
+            if not intact or size != len(header) + np.dtype(dtype).itemsize * int(np.prod(shape)):
+                raise DamagedIndex(f"{path} does not hold {np.dtype(dtype)} of shape {shape}: {REMEDY}")
+            if 0 in shape:
+                return np.empty(shape, dtype)
+            return np.asarray(np.memmap(file, dtype, "r", len(header), shape))
+    except OSError as error:
+        raise DamagedIndex(f"{path} cannot be read ({error.strerror}): {REMEDY}") from error
+    finally:
+        os.close(descriptor)
 
 
 def forget_pages(array: npt.NDArray[Any] | None) -> None:
