@@ -252,13 +252,13 @@ void bind_build(nb::module_& m) {
         "rows"_a, "signs"_a, "out"_a, "threads"_a, "kernels"_a, "rows (n, d) float16 (as uint16) or float32 -> out (n, d)");
     m.def(
         "assign",
-        [](const PyCentroids& centroids, In<float, 2> rows, Out<std::uint32_t, 1> nearest, std::size_t shortlist,
+        [](const PyCentroids& centroids, In<float, 2> rows, Out<std::uint32_t, 1> nearest, std::size_t most_groups, float reach,
            std::size_t threads, const std::string& kernels) {
             nb::gil_scoped_release release;
-            assign(kernels_named(kernels), centroids.tree(), rows.data(), rows.shape(0), rows.shape(1), shortlist, threads,
+            assign(kernels_named(kernels), centroids.tree(), rows.data(), rows.shape(0), rows.shape(1), {most_groups, reach}, threads,
                    nearest.data());
         },
-        "centroids"_a, "rows"_a, "nearest"_a, "shortlist"_a, "threads"_a, "kernels"_a);
+        "centroids"_a, "rows"_a, "nearest"_a, "most_groups"_a, "reach"_a, "threads"_a, "kernels"_a);
     m.def(
         "sum_by_centroid",
         [](In<float, 2> rows, In<std::uint32_t, 1> nearest, Out<double, 2> sums, Out<std::int64_t, 1> counts, std::size_t threads) {

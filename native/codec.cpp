@@ -1,6 +1,7 @@
 #include "codec.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -8,13 +9,13 @@
 namespace asterism {
 namespace {
 
-constexpr std::size_t kBatch = 1024;  // vectors whose shortlists are worked off together
+constexpr std::size_t kBatch = 2048;  // vectors whose shortlists are worked off together
 
 // Vectors as signed bytes, any eight of which can be compared with centroids.
 class SignedBatch {
 public:
     SignedBatch(const Kernels& kernels, std::size_t width)
-        : kernels_(kernels), width_(width), bytes_(kBatch * width), scales_(kBatch), offsets_(kBatch), eight_(kQueryGroup * width) {}
+        : kernels_(kernels), width_(width), bytes_(kBatch * width), scales_(kBatch), offsets_(kBatch), quads_(kQueryGroup * width) {}
 
     void load(const float* rows, std::size_t n, std::size_t d) {
         for (std::size_t i = 0; i < n; ++i) {
@@ -25,14 +26,22 @@ public:
     }
 
     // The vectors `members` (at most eight; the last is repeated).
-    QueryLevels gathered(const std::uint32_t* members, std::size_t count) {
+    EightVectors side_by_side(const std::uint32_t* members, std::size_t count) {
         for (std::size_t j = 0; j < kQueryGroup; ++j) {
             const std::size_t i = members[std::min(j, count - 1)];
-            std::memcpy(eight_.data() + j * width_, bytes_.data() + i * width_, width_);
+            const std::int8_t* bytes = bytes_.data() + i * width_;
+            for (std::size_t k = 0; k < width_; k += 4) std::memcpy(quads_.data() + k * kQueryGroup + j * 4, bytes + k, 4);
             eight_scales_[j] = scales_[i];
             eight_offsets_[j] = offsets_[i];
         }
-        return {kQueryGroup, width_, eight_.data(), eight_scales_, eight_offsets_, eight_offsets_};
+        return {width_, quads_.data(), eight_scales_, eight_offsets_};
+    }
+
+    // |x|^2 of vector i; a sum of integers, so that every instruction set rounds alike.
+    float energy(std::size_t i) const {
+        std::int32_t sum = 0;
+        for (const std::int8_t* byte = bytes_.data() + i * width_; byte != bytes_.data() + (i + 1) * width_; ++byte) sum += *byte * *byte;
+        return scales_[i] * scales_[i] * static_cast<float>(sum);
     }
 
 private:
@@ -40,86 +49,103 @@ private:
     std::size_t width_;
     std::vector<std::int8_t> bytes_;
     std::vector<float> scales_, offsets_;
-    std::vector<std::int8_t> eight_;
+    std::vector<std::int8_t> quads_;
     float eight_scales_[kQueryGroup] = {};
     float eight_offsets_[kQueryGroup] = {};
 };
 
-// The `shortlist` nearest groups of each vector of a batch, turned round: the vectors that look into each group.
-class Shortlists {
+// The shortlists of a batch, turned round: the vectors that look into each group.
+class Visitors {
 public:
-    Shortlists(const Kernels& kernels, const CentroidTree& tree, std::size_t shortlist)
-        : kernels_(kernels), tree_(tree), shortlist_(std::min(shortlist, tree.groups)), visitors_(tree.groups),
-          scores_(tree.groups * kQueryGroup) {}
+    Visitors(const Kernels& kernels, const CentroidTree& tree, const Shortlist& shortlist)
+        : kernels_(kernels), tree_(tree), shortlist_(shortlist), of_group_(tree.groups), close_(tree.groups * kQueryGroup),
+          positions_(tree.groups * kQueryGroup) {}
 
-    const std::vector<std::vector<std::uint32_t>>& visitors(SignedBatch& batch, std::size_t n) {
-        for (auto& visitors : visitors_) visitors.clear();
-        std::uint32_t members[kQueryGroup];
-        for (std::size_t start = 0; start < n; start += kQueryGroup) {
-            const std::size_t count = std::min(kQueryGroup, n - start);
-            for (std::size_t j = 0; j < count; ++j) members[j] = static_cast<std::uint32_t>(start + j);
-            kernels_.centroid_scores(tree_.group_rows, tree_.group_scales, tree_.groups, batch.gathered(members, count),
-                                     scores_.data());
-            for (std::size_t j = 0; j < count; ++j) choose(members[j], j);
-        }
-        return visitors_;
+    const std::vector<std::vector<std::uint32_t>>& find(SignedBatch& batch, std::size_t n) {
+        for (auto& visitors : of_group_) visitors.clear();
+        for (std::size_t start = 0; start < n; start += kQueryGroup) choose(batch, start, std::min(kQueryGroup, n - start));
+        return of_group_;
     }
 
 private:
-    void choose(std::uint32_t member, std::size_t column) {
-        best_.clear();
-        for (std::size_t group = 0; group < tree_.groups; ++group) {
-            const float close = scores_[group * kQueryGroup + column] - tree_.group_half_norms[group];
-            if (best_.size() == shortlist_ && close <= best_.back().first) continue;
-            if (best_.size() == shortlist_) best_.pop_back();
-            auto at = best_.end();
-            while (at != best_.begin() && close > std::prev(at)->first) --at;
-            best_.insert(at, {close, group});
+    void choose(SignedBatch& batch, std::size_t start, std::size_t count) {
+        std::uint32_t members[kQueryGroup] = {};
+        for (std::size_t j = 0; j < count; ++j) members[j] = static_cast<std::uint32_t>(start + j);
+        kernels_.closeness(tree_.all_groups(), batch.side_by_side(members, count), close_.data());
+        float closest[kQueryGroup];
+        std::copy(close_.begin(), close_.begin() + kQueryGroup, closest);
+        for (std::size_t at = 0; at < close_.size(); at += kQueryGroup) {
+            for (std::size_t j = 0; j < kQueryGroup; ++j) closest[j] = std::max(closest[j], close_[at + j]);
         }
-        for (const auto& [close, group] : best_) visitors_[group].push_back(member);
+        float least[kQueryGroup];
+        for (std::size_t j = 0; j < kQueryGroup; ++j) {
+            least[j] = std::numeric_limits<float>::infinity();
+            if (j < count) least[j] = within_reach(closest[j], batch.energy(members[j]));
+        }
+        for (auto& groups : chosen_) groups.clear();
+        const std::size_t found = kernels_.above(close_.data(), tree_.groups, kQueryGroup, least, positions_.data());
+        for (std::size_t i = 0; i < found; ++i) {
+            const std::uint32_t position = positions_[i];
+            chosen_[position % kQueryGroup].push_back({close_[position], position / kQueryGroup});
+        }
+        for (std::size_t j = 0; j < count; ++j) {
+            keep_closest(chosen_[j]);
+            for (const auto& [close, group] : chosen_[j]) of_group_[group].push_back(members[j]);
+        }
+    }
+
+    // The closeness that a group must exceed. |x - g|^2 is |x|^2 - 2 closeness.
+    float within_reach(float closest, float energy) const {
+        const float slack = 0.5f * (shortlist_.reach - 1.0f) * std::max(energy - 2.0f * closest, 0.0f);
+        return std::min(closest - slack, std::nextafter(closest, -std::numeric_limits<float>::infinity()));
+    }
+
+    void keep_closest(std::vector<std::pair<float, std::uint32_t>>& groups) const {
+        if (groups.size() <= shortlist_.most) return;
+        const auto closer = [](const auto& a, const auto& b) { return a.first > b.first || (a.first == b.first && a.second < b.second); };
+        std::nth_element(groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(shortlist_.most), groups.end(), closer);
+        groups.resize(shortlist_.most);
     }
 
     const Kernels& kernels_;
     const CentroidTree& tree_;
-    std::size_t shortlist_;
-    std::vector<std::vector<std::uint32_t>> visitors_;
-    std::vector<float> scores_;
-    std::vector<std::pair<float, std::size_t>> best_;  // best first
+    Shortlist shortlist_;
+    std::vector<std::vector<std::uint32_t>> of_group_;
+    std::vector<float> close_;                                         // (groups, 8)
+    std::vector<std::uint32_t> positions_;                             // in close_
+    std::vector<std::pair<float, std::uint32_t>> chosen_[kQueryGroup];  // closeness, group
 };
 
 }  // namespace
 
 // Group by group, so that a group's centroids stay in the first-level cache while all its visitors look at them.
 void assign(const Kernels& kernels, const CentroidTree& tree, const float* rows, std::size_t n, std::size_t d,
-            std::size_t shortlist, std::size_t threads, std::uint32_t* nearest) {
+            const Shortlist& shortlist, std::size_t threads, std::uint32_t* nearest) {
     Team team(threads);
     team.run([&](std::size_t rank) {
         const Range mine = part_of(n, rank, team.size());
         SignedBatch batch(kernels, tree.width);
-        Shortlists shortlists(kernels, tree, shortlist);
-        std::vector<float> closeness(kBatch);
+        Visitors visitors(kernels, tree, shortlist);
+        std::vector<float> closest(kBatch);
         for (std::size_t start = mine.begin; start < mine.end; start += kBatch) {
             const std::size_t count = std::min(kBatch, mine.end - start);
             batch.load(rows + start * d, count, d);
-            std::fill(closeness.begin(), closeness.end(), -std::numeric_limits<float>::infinity());
+            std::fill(closest.begin(), closest.end(), -std::numeric_limits<float>::infinity());
             std::fill(nearest + start, nearest + start + count, 0);
-            const auto& visitors = shortlists.visitors(batch, count);
+            const auto& of_group = visitors.find(batch, count);
             for (std::size_t group = 0; group < tree.groups; ++group) {  // ascending: ties go to the smaller centroid
-                const std::size_t first = tree.starts[group];
-                const std::size_t children = tree.starts[group + 1] - first;
-                for (std::size_t v = 0; v < visitors[group].size(); v += kQueryGroup) {
-                    const std::uint32_t* members = visitors[group].data() + v;
-                    const std::size_t present = std::min(kQueryGroup, visitors[group].size() - v);
+                for (std::size_t v = 0; v < of_group[group].size(); v += kQueryGroup) {
+                    const std::uint32_t* members = of_group[group].data() + v;
+                    const std::size_t present = std::min(kQueryGroup, of_group[group].size() - v);
                     float close[kQueryGroup] = {};
                     std::uint32_t chosen[kQueryGroup] = {};
                     for (std::size_t j = 0; j < present; ++j) {
-                        close[j] = closeness[members[j]];
+                        close[j] = closest[members[j]];
                         chosen[j] = nearest[start + members[j]];
                     }
-                    kernels.nearest(tree.rows + first * tree.width, tree.scales + first, tree.half_norms + first, children,
-                                    static_cast<std::uint32_t>(first), batch.gathered(members, present), close, chosen);
+                    kernels.nearest(tree.children(group), batch.side_by_side(members, present), close, chosen);
                     for (std::size_t j = 0; j < present; ++j) {
-                        closeness[members[j]] = close[j];
+                        closest[members[j]] = close[j];
                         nearest[start + members[j]] = chosen[j];
                     }
                 }

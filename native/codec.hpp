@@ -21,11 +21,24 @@ struct CentroidTree {
     const float* group_scales;       // (G,)
     const float* group_half_norms;   // (G,)
     const std::uint32_t* starts;     // (G + 1,) children of group g: starts[g] .. starts[g + 1]
+
+    CentroidRows all_groups() const { return {group_rows, group_scales, group_half_norms, groups, 0}; }
+    CentroidRows children(std::size_t group) const {
+        const std::size_t first = starts[group];
+        return {rows + first * width, scales + first, half_norms + first, starts[group + 1] - first, starts[group]};
+    }
 };
 
-// Rows (n, d) -> nearest centroid of each (Euclidean), looking into the `shortlist` nearest groups.
+// Which groups a vector looks into: the nearest, and those whose squared distance is at most `reach` times its; at most
+// `most` of them.
+struct Shortlist {
+    std::size_t most;
+    float reach;
+};
+
+// Rows (n, d) -> nearest centroid of each (Euclidean) in the groups of its shortlist.
 void assign(const Kernels& kernels, const CentroidTree& tree, const float* rows, std::size_t n, std::size_t d,
-            std::size_t shortlist, std::size_t threads, std::uint32_t* nearest);
+            const Shortlist& shortlist, std::size_t threads, std::uint32_t* nearest);
 
 // Sums (K, d) and counts (K,) of the rows assigned to each centroid.
 void sum_by_centroid(const float* rows, std::size_t n, std::size_t d, const std::uint32_t* nearest, std::size_t centroids,

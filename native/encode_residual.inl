@@ -1,4 +1,5 @@
-// Included by each kernel file (see rotate.inl).
+// Included by each kernel file (see rotate.inl), which brings quantise(): residual (width) * factor -> codes (width), the number
+// of cutoffs that each coordinate exceeds, and decoded (width), the code's level - zero.
 
 // Eight running sums and a fixed tree, so that every instruction set rounds alike. n is a multiple of 8.
 inline float lane_dot(const float* a, const float* b, std::size_t n) {
@@ -15,7 +16,7 @@ float encode_residual(const float* row, const ResidualCoder& coder, const std::u
     const std::size_t width = coder.width;
     float* residual = scratch;
     float* decoded = scratch + width;
-    float* codes = scratch + 2 * width;  // whole numbers, as floats so that the comparisons below stay in one type
+    auto* codes = reinterpret_cast<std::uint8_t*>(scratch + 2 * width);
 
     for (std::size_t j = 0; j < d; ++j) residual[j] = row[j] - centroid_scale * (static_cast<float>(centroid[j]) - kCentroidZero);
     for (std::size_t j = d; j < width; ++j) residual[j] = 0.0f;
@@ -23,12 +24,7 @@ float encode_residual(const float* row, const ResidualCoder& coder, const std::u
     const float energy = lane_dot(residual, residual, width);
     float factor = 1.0f;
     if (!coder.format.scales_whole_vector) factor = energy > 0.0f ? std::sqrt(static_cast<float>(d) / energy) : 0.0f;
-    for (std::size_t j = 0; j < width; ++j) codes[j] = 0.0f;
-    for (int k = 0; k + 1 < (1 << coder.format.bits); ++k) {
-        const float cutoff = coder.cutoffs[k];
-        for (std::size_t j = 0; j < width; ++j) codes[j] += residual[j] * factor > cutoff ? 1.0f : 0.0f;
-    }
-    for (std::size_t j = 0; j < width; ++j) decoded[j] = static_cast<float>(coder.format.levels[static_cast<int>(codes[j])]) - coder.zero;
+    quantise(residual, factor, coder, codes, decoded);
 
     const std::size_t bits = static_cast<std::size_t>(coder.format.bits);
     const std::size_t per_byte = 8 / bits;
@@ -36,7 +32,7 @@ float encode_residual(const float* row, const ResidualCoder& coder, const std::u
         for (std::size_t j = 0; j < kUnit; ++j) {
             std::int32_t byte = 0;
             for (std::size_t part = 0; part < per_byte; ++part) {
-                byte |= static_cast<std::int32_t>(codes[(unit * per_byte + part) * kUnit + j]) << (bits * part);
+                byte |= codes[(unit * per_byte + part) * kUnit + j] << (bits * part);
             }
             packed[unit * kUnit + j] = static_cast<std::uint8_t>(byte);
         }

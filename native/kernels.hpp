@@ -34,6 +34,23 @@ struct QueryLevels {
     const float* code_offset;      // (padded,) code zero * sum of the row
 };
 
+// A run of centroids, numbered from `first`.
+struct CentroidRows {
+    const std::uint8_t* rows;  // (count, width) levels
+    const float* scales;       // (count,)
+    const float* half_norms;   // (count,) |c|^2 / 2
+    std::size_t count;
+    std::uint32_t first;
+};
+
+// Eight vectors as signed bytes, side by side: four dimensions of each, then the next four.
+struct EightVectors {
+    std::size_t width;          // dimensions, a multiple of 32
+    const std::int8_t* quads;   // (width / 4, 8, 4)
+    const float* scale;         // (8,) value = scale * byte
+    const float* offset;        // (8,) kCentroidZero * sum of the vector's bytes
+};
+
 // Token codes of one document (or of any run of tokens).
 struct CodeRows {
     std::size_t count;
@@ -78,10 +95,11 @@ struct Kernels {
     void (*centroid_scores)(const std::uint8_t* rows, const float* scales, std::size_t n, const QueryLevels& query,
                             float* out);
 
-    // Eight vectors (query.padded == 8) against centroids first..first+n: where one is nearer (x.c - |c|^2 / 2 larger) than
-    // closeness (8,), that and nearest (8,) are replaced.
-    void (*nearest)(const std::uint8_t* rows, const float* scales, const float* half_norms, std::size_t n, std::uint32_t first,
-                    const QueryLevels& query, float* closeness, std::uint32_t* nearest);
+    // How close eight vectors are to centroids: out (n, 8), x.c - |c|^2 / 2, which is largest for the nearest.
+    void (*closeness)(const CentroidRows& centroids, const EightVectors& vectors, float* out);
+
+    // The same, but only the closest: where one is closer than `closest` (8,), that and nearest (8,) are replaced.
+    void (*nearest)(const CentroidRows& centroids, const EightVectors& vectors, float* closest, std::uint32_t* nearest);
 
     // float16 -> float32.
     void (*widen)(const std::uint16_t* halves, std::size_t n, float* floats);

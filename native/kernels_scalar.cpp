@@ -11,6 +11,14 @@ namespace {
 
 inline std::size_t small_butterflies(float*, std::size_t) { return 1; }
 
+inline void quantise(const float* residual, float factor, const ResidualCoder& coder, std::uint8_t* codes, float* decoded) {
+    const float* end = coder.cutoffs + (1 << coder.format.bits) - 1;
+    for (std::size_t j = 0; j < coder.width; ++j) {
+        codes[j] = static_cast<std::uint8_t>(std::lower_bound(coder.cutoffs, end, residual[j] * factor) - coder.cutoffs);
+        decoded[j] = static_cast<float>(coder.format.levels[codes[j]]) - coder.zero;
+    }
+}
+
 #include "rotate.inl"
 #include "to_signed_bytes.inl"
 #include "encode_residual.inl"
@@ -31,15 +39,28 @@ void centroid_scores(const std::uint8_t* rows, const float* scales, std::size_t 
     }
 }
 
-void nearest(const std::uint8_t* rows, const float* scales, const float* half_norms, std::size_t n, std::uint32_t first,
-             const QueryLevels& query, float* closeness, std::uint32_t* nearest) {
-    for (std::size_t row = 0; row < n; ++row) {
+float close_to(const CentroidRows& centroids, std::size_t row, const EightVectors& vectors, std::size_t j) {
+    std::int32_t sum = 0;
+    for (std::size_t k = 0; k < vectors.width; ++k) {
+        sum += centroids.rows[row * vectors.width + k] * vectors.quads[(k / 4 * kQueryGroup + j) * 4 + k % 4];
+    }
+    const float product = (centroids.scales[row] * vectors.scale[j]) * (static_cast<float>(sum) - vectors.offset[j]);
+    return product - centroids.half_norms[row];
+}
+
+void closeness(const CentroidRows& centroids, const EightVectors& vectors, float* out) {
+    for (std::size_t row = 0; row < centroids.count; ++row) {
+        for (std::size_t j = 0; j < kQueryGroup; ++j) out[row * kQueryGroup + j] = close_to(centroids, row, vectors, j);
+    }
+}
+
+void nearest(const CentroidRows& centroids, const EightVectors& vectors, float* closest, std::uint32_t* nearest) {
+    for (std::size_t row = 0; row < centroids.count; ++row) {
         for (std::size_t j = 0; j < kQueryGroup; ++j) {
-            const auto sum = static_cast<float>(dot(rows + row * query.width, query.rows + j * query.width, query.width));
-            const float close = (scales[row] * query.scale[j]) * (sum - query.centroid_offset[j]) - half_norms[row];
-            if (close > closeness[j]) {
-                closeness[j] = close;
-                nearest[j] = first + static_cast<std::uint32_t>(row);
+            const float close = close_to(centroids, row, vectors, j);
+            if (close > closest[j]) {
+                closest[j] = close;
+                nearest[j] = centroids.first + static_cast<std::uint32_t>(row);
             }
         }
     }
@@ -158,7 +179,7 @@ std::size_t reaching(const std::uint16_t* sums, std::size_t n, std::uint16_t lea
 }  // namespace
 
 const Kernels& scalar_kernels() {
-    static const Kernels table{"scalar", rotate, to_signed_bytes, encode_residual, centroid_scores, nearest, widen, above, to_bytes,
+    static const Kernels table{"scalar", rotate, to_signed_bytes, encode_residual, centroid_scores, closeness, nearest, widen, above, to_bytes,
                                interaction, maxsim_codes, score_code, maxsim_floats<float>, maxsim_floats<std::uint16_t>, add_row, reaching};
     return table;
 }

@@ -38,14 +38,18 @@ def test_rotation(d: int, kernels: str) -> None:
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
-def test_assignment(d: int, kernels: str) -> None:
-    """With every group on the shortlist: the nearest of all centroids."""
+@pytest.mark.parametrize(("most_groups", "reach"), [(1, 1.0), (3, 1.15), (2, 1e9), (12, 1.02), (99, 1e9)])
+def test_assignment(d: int, most_groups: int, reach: float, kernels: str) -> None:
+    """The nearest centroid in the groups of a vector's shortlist."""
     rows = make_vectors(30, d, longest=12, seed=d).flat.astype(np.float32)
-    centroids = train(rows, 20, padded_width(d, 4), np.random.default_rng(d), threads=2)
-    found = assign(centroids, rows, threads=2, shortlist=len(centroids.group_rows))
+    centroids = train(rows, 40, padded_width(d, 4), np.random.default_rng(d), threads=2)
+    found = assign(centroids, rows, 2, most_groups, reach)
     given = reference.to_signed_bytes(rows, centroids.rows.shape[1])
-    expected = reference.nearest(centroids.rows[:-1], centroids.scales[:-1], centroids.half_norms, given)
-    np.testing.assert_array_equal(found, expected)
+    of_groups = reference.closeness(centroids.group_rows, centroids.group_scales, centroids.group_half_norms, given)
+    looked_into = reference.shortlists(of_groups, given, most_groups, reach)
+    close = reference.closeness(centroids.rows[:-1], centroids.scales[:-1], centroids.half_norms, given)
+    close[~np.repeat(looked_into, np.diff(centroids.starts), axis=0)] = -np.inf
+    np.testing.assert_array_equal(found, close.argmax(axis=0))
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)

@@ -68,7 +68,7 @@ def test_training_is_seeded_and_finds_near_centroids() -> None:
     np.testing.assert_array_equal(first.rows, again.rows)
     values = first.decoded().astype(np.float64)
     distances = ((rows[:, None].astype(np.float64) - values[None]) ** 2).sum(axis=2)
-    everywhere = assign(first, rows, threads=2, shortlist=len(first.group_rows))
+    everywhere = assign(first, rows, threads=2, most_groups=len(first.group_rows), reach=1e9)
     excess = distances[np.arange(len(rows)), everywhere] - distances.min(axis=1)
     assert excess.max() < 0.02  # bytes instead of floats: never much farther than the nearest
     assert (everywhere == assign(first, rows, threads=1)).mean() > 0.9

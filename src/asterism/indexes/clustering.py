@@ -25,7 +25,8 @@ COARSE_ROUNDS = 6
 GROUP_ROUNDS = 5
 JOINT_ROUNDS = 2
 COARSE_SAMPLE = 256  # vectors a group that train the first level
-SHORTLIST = 8
+MOST_GROUPS = 12  # that a vector looks into, the nearest
+REACH = 1.15  # and their squared distances at most this times that of the nearest
 CENTROID_ZERO = 31.5  # native/kernels.hpp: kCentroidZero
 
 
@@ -134,10 +135,12 @@ def _one_group(values: npt.NDArray[np.floating], width: int) -> Centroids:
     return grouped(values, np.array([0, len(values)], np.uint32), width)
 
 
-def assign(centroids: Centroids, rows: Floats, threads: int, shortlist: int = SHORTLIST) -> npt.NDArray[np.uint32]:
+def assign(
+    centroids: Centroids, rows: Floats, threads: int, most_groups: int = MOST_GROUPS, reach: float = REACH
+) -> npt.NDArray[np.uint32]:
     """rows (n, d) -> (n,) the nearest centroid among the children of the nearest groups."""
     nearest = np.empty(len(rows), np.uint32)
-    _native.assign(centroids.native(), rows, nearest, shortlist, threads, chosen_kernels())
+    _native.assign(centroids.native(), rows, nearest, most_groups, reach, threads, chosen_kernels())
     return nearest
 
 

@@ -126,7 +126,8 @@ def assign(
     centroids: Centroids,
     rows: npt.NDArray[np.float32],
     nearest: npt.NDArray[np.uint32],
-    shortlist: int,
+    most_groups: int,
+    reach: float,
     threads: int,
     kernels: str,
 ) -> None: ...

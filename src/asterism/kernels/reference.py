@@ -82,10 +82,22 @@ def centroid_scores(rows: Bytes, scales: Floats, query: SignedBytes) -> Floats:
     return (scales[:, None] * query.scale[None, :]) * (_dots(rows, query) - offset[None, :])
 
 
-def nearest(rows: Bytes, scales: Floats, half_norms: Floats, vectors: SignedBytes) -> npt.NDArray[np.uint32]:
-    """(n,) the centroid with the largest x·c - |c|²/2, ties by number: centroids (K, width), vectors (n, width)."""
-    closeness = centroid_scores(rows, scales, vectors) - half_norms[:, None]
-    chosen: npt.NDArray[np.uint32] = closeness.argmax(axis=0).astype(np.uint32)
+def closeness(rows: Bytes, scales: Floats, half_norms: Floats, vectors: SignedBytes) -> Floats:
+    """(K, n) x·c - |c|²/2, largest for the nearest centroid: centroids (K, width), vectors (n, width)."""
+    return centroid_scores(rows, scales, vectors) - half_norms[:, None]
+
+
+def shortlists(close: Floats, vectors: SignedBytes, most_groups: int, reach: float) -> npt.NDArray[np.bool_]:
+    """close (G, n) of groups and vectors -> (G, n): the nearest group of each, and those within its reach.
+
+    At most `most_groups`, ties by number; |x - g|² is |x|² - 2 closeness.
+    """
+    energy = vectors.scale * vectors.scale * np.square(vectors.rows.astype(np.int32)).sum(axis=1).astype(np.float32)
+    closest = close.max(axis=0)
+    slack = np.float32(0.5) * (np.float32(reach) - np.float32(1)) * np.maximum(energy - np.float32(2) * closest, 0)
+    least = np.minimum(closest - slack, np.nextafter(closest, np.float32(-np.inf)))
+    places = np.argsort(np.argsort(-close, axis=0, kind="stable"), axis=0)
+    chosen: npt.NDArray[np.bool_] = (close > least) & (places < most_groups)
     return chosen
 
 
