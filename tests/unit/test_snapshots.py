@@ -10,7 +10,8 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ import pytest
 from asterism import TokenSearch, TokenVectors, Views
 from asterism.corpus import Document
 from asterism.errors import DamagedIndex, IndexBusy, IndexFolderError, UnknownDocument
-from asterism.indexes import catalog_seal, collection_writer
+from asterism.indexes import catalog_seal, collection_writer, storage
 from asterism.indexes import collection as collection_module
 from asterism.indexes.catalog import Catalog, CatalogEdit
 from asterism.indexes.catalog_seal import SealedFile
@@ -412,3 +413,24 @@ def test_closing_one_collection_leaves_the_locks_of_another(collection: Collecti
     writer.join()
     assert committed
     assert found(other) == ids_of(0, 1)
+
+
+def test_a_writer_waits_for_who_only_opens(collection: Collection) -> None:
+    """Opening takes the writer's lock for a moment; a writer that comes just then is not refused."""
+    with ExitStack() as opening, ThreadPoolExecutor(1) as pool:
+        opening.enter_context(storage.writing(collection.path))
+        late = pool.submit(put, collection, 1)
+        time.sleep(0.1)
+        assert not late.done()
+        opening.close()
+        late.result()
+    assert found(collection) == ids_of(0, 1)
+
+
+@pytest.mark.parametrize("kind", ["reading", "writing"])
+def test_a_transaction_that_ends_after_its_connection_says_nothing(collection: Collection, kind: str) -> None:
+    """Ctrl-C between taking a transaction and using it leaves its end to the garbage collector."""
+    transaction = getattr(collection._catalog, kind)()
+    transaction.__enter__()
+    collection.close()
+    assert not transaction.__exit__(GeneratorExit, GeneratorExit(), None)

@@ -103,8 +103,7 @@ class Catalog:
                 connection.execute("SELECT 1 FROM facts").fetchone()  # BEGIN alone takes no lock: others could commit
                 yield CatalogView(connection, self.path)
             finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                self._undo(connection)
 
     @contextmanager
     def writing(self) -> Iterator[CatalogEdit]:
@@ -116,13 +115,17 @@ class Catalog:
                 yield CatalogEdit(connection, self.path)
                 connection.execute("COMMIT")
             finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                self._undo(connection)
 
     def shrink(self) -> None:
         """Give the pages of removed rows back to the disk."""
         with translated(self.path):
             self._connection().execute("VACUUM")
+
+    def _undo(self, connection: sqlite3.Connection) -> None:
+        """End what is open; a block that Ctrl-C left behind may come to its end after the connection."""
+        if connection in self._connections and connection.in_transaction:
+            connection.execute("ROLLBACK")
 
     def _connection(self) -> sqlite3.Connection:
         known: sqlite3.Connection | None = getattr(self._local, "connection", None)

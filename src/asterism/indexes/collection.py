@@ -40,6 +40,7 @@ KIND = "asterism index"
 VERSION = 2
 VERIFIED_BYTES = 1 << 30  # up to this size, what a first search reads is verified before: half a second
 FILTERS_KEPT = 16
+PATIENCE = 1.0  # seconds a writer waits: who opens an index holds its lock for a moment, to sweep
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ class Collection:
     @contextmanager
     def writing(self) -> Iterator[CollectionWriter]:
         """Hold the writer's lock: IndexBusy if another does. Each of the writer's calls commits by itself."""
-        with writing(self.path), full_disk_reported(self.path):
+        with writing(self.path, PATIENCE), full_disk_reported(self.path):
             self._sweep()
             write_manifest(self.path, {"kind": KIND, "version": VERSION, "catalog": None})
             try:

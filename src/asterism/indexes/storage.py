@@ -13,6 +13,7 @@ import mmap
 import os
 import shutil
 import tempfile
+import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -251,16 +252,25 @@ def _sweep(leftover: Path) -> None:
 
 
 @contextmanager
-def writing(folder: Path) -> Iterator[None]:
-    """Hold the folder's writer lock; it dies with its process."""
+def writing(folder: Path, patience: float = 0.0) -> Iterator[None]:
+    """Hold the folder's writer lock, waiting for it up to `patience` seconds; it dies with its process."""
     with _lock_file(folder) as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise IndexBusy(f"{folder} is being written by another process or thread: wait for it to end") from error
-        except OSError as error:
-            raise IndexFolderError(f"{folder} cannot be locked ({error.strerror}): use a local disk") from error
+        deadline = time.monotonic() + patience
+        while not _locked(lock, folder):
+            if time.monotonic() >= deadline:
+                raise IndexBusy(f"{folder} is being written by another process or thread: wait for it to end")
+            time.sleep(0.01)
         yield
+
+
+def _locked(lock: TextIO, folder: Path) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        raise IndexFolderError(f"{folder} cannot be locked ({error.strerror}): use a local disk") from error
+    return True
 
 
 def _lock_file(folder: Path) -> TextIO:
