@@ -73,27 +73,30 @@ bench-environments:
 bench-token-search: bench-environments
 	$(BENCH_PYTHON) benchmarks/token_search.py --data $(DATA) --work $(BENCH)
 
-bench-growth:
+$(BENCH_PYTHON):
+	benchmarks/peers/setup.sh $(BENCH)/envs asterism
+
+bench-growth: $(BENCH_PYTHON)
 	$(BENCH_PYTHON) benchmarks/token_growth.py --vectors $(BENCH)/vectors --work $(BENCH)
 
 bench-encode: bench-environments
 	$(BENCH_PYTHON) benchmarks/encode.py --data $(DATA) --work $(BENCH)
 
-bench-encode-memory:
+bench-encode-memory: $(BENCH_PYTHON)
 	$(BENCH_PYTHON) benchmarks/encode_memory.py --data $(DATA)
 
-bench-int8-quality:
+bench-int8-quality: $(BENCH_PYTHON)
 	$(BENCH_PYTHON) benchmarks/int8_quality.py --data $(DATA)
 
-bench-updates:
+bench-updates: $(BENCH_PYTHON)
 	$(BENCH)/envs/asterism/bin/asterism index $(DATA)/debian_desc_en --to $(BENCH)/debian.ast
 	$(BENCH_PYTHON) benchmarks/updates.py --index $(BENCH)/debian.ast --data $(DATA)/debian_desc_en --extra $(DATA)/scifact
 
 # The first time most of it is encoding.
-bench-dense:
+bench-dense: $(BENCH_PYTHON)
 	$(BENCH_PYTHON) benchmarks/dense.py --data $(DATA) --work $(BENCH)
 
-bench-fixed:
+bench-fixed: $(BENCH_PYTHON)
 	$(BENCH_PYTHON) benchmarks/fixed_vectors.py --vectors $(BENCH)/vectors --work $(BENCH)
 
 # Seismic alone takes ten minutes to build. At a million documents: add --documents 1000000.
