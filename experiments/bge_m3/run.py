@@ -18,11 +18,12 @@ from typing import Any
 import tomllib
 
 from asterism import Retriever
-from asterism.evaluation.datasets import read_evaluation_set
-from asterism.evaluation.experiment import evaluate
+from asterism.evaluation.datasets import EvaluationSet, read_evaluation_set
+from asterism.evaluation.metrics import measure
 
 HERE = Path(__file__).parent
 MEASURE = "nDCG@10"
+K = 10
 
 
 def index_of(documents: Path, options: list[str], work: Path) -> Path:
@@ -35,6 +36,12 @@ def index_of(documents: Path, options: list[str], work: Path) -> Path:
     return to
 
 
+def quality_of(retriever: Retriever, judged: EvaluationSet, method: str) -> float:
+    rankings = retriever.search_many(list(judged.queries.values()), min(K, len(retriever)), method=method)
+    run = {name: {hit.id: hit.score for hit in ranking} for name, ranking in zip(judged.queries, rankings, strict=True)}
+    return 100 * float(measure(judged.qrels, run)[MEASURE].mean())
+
+
 def row_of(table: dict[str, Any], row: dict[str, str], data: Path, work: Path) -> dict[str, Any]:
     documents = data / row["documents"]
     judged = read_evaluation_set(data / row.get("queries", row["documents"]), row["split"])
@@ -43,8 +50,7 @@ def row_of(table: dict[str, Any], row: dict[str, str], data: Path, work: Path) -
     runs += [(options, {"lexical": name}) for name, options in table.get("extra", {}).items()]
     for options, methods in runs:
         with Retriever.open(index_of(documents, options, work)) as retriever:
-            results = evaluate(retriever, judged, list(methods))
-            figures |= {methods[found.method]: 100 * found.means()[MEASURE] for found in results}
+            figures |= {column: quality_of(retriever, judged, method) for method, column in methods.items()}
             if options == table["index"]:
                 info = retriever.info()
                 size = {"documents": info["documents"], "vectors": info["vectors"], "MB": info["bytes"] / 1e6}
