@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 SANITIZED := .venv-sanitized
 REFERENCES := .venv-references
 PYLATE := .venv-pylate
+# One process a core; a file's tests stay together, because they share what is slow to make.
+IN_PARALLEL := --numprocesses auto --dist loadfile
 
 NATIVE := $(wildcard native/*) CMakeLists.txt pyproject.toml
 
@@ -20,10 +22,10 @@ demo: $(VENV)/.installed
 	$(BIN)/asterism demo --to build/stdlib.ast
 
 test: lint
-	$(BIN)/python -m pytest -m "not slow and not reference"
+	$(BIN)/python -m pytest $(IN_PARALLEL) -m "not slow and not reference"
 
 test-all: lint sanitize test-parity
-	$(BIN)/python -m pytest -m "not reference"
+	$(BIN)/python -m pytest $(IN_PARALLEL) -m "not reference"
 
 # Our encoders against the published libraries themselves, of which `make test` has golden outputs, and our adapters
 # inside theirs. PyLate needs another torch, so that its own environment repeats the tests that need it.
@@ -54,7 +56,7 @@ $(VENV)/.installed: $(BIN)/python $(NATIVE)
 # The same tests on code that watches its own memory accesses.
 sanitize: $(SANITIZED)/.installed
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
-	ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/bin/python -m pytest -m "not slow and not reference" -p no:cacheprovider \
+	ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/bin/python -m pytest $(IN_PARALLEL) -m "not slow and not reference" -p no:cacheprovider \
 	tests/unit tests/parity tests/property tests/faults \
 	--ignore tests/unit/encoders --ignore tests/unit/evaluation --ignore tests/parity/test_encoders_equal_references.py \
 	--ignore tests/parity/test_default_model.py --ignore tests/unit/test_retriever.py \
