@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -196,11 +197,15 @@ def train(rows: Floats, count: int, width: int, rng: np.random.Generator, thread
     sizes = np.bincount(group_of, minlength=groups).astype(np.int64)
     kept = sizes > 0
     shares = _shares(sizes[kept], count)
-    children, begin = [], 0
-    for size, share in zip(sizes[kept], shares, strict=True):
-        members = rows[order[begin : begin + size]]
-        children.append(_kmeans(members, int(share), GROUP_ROUNDS, width, rng, threads))
-        begin += size
+    ends = np.cumsum(sizes[kept])
+    seeds = rng.integers(2**63, size=len(shares))
+
+    def clustered(group: int) -> npt.NDArray[np.float64]:
+        members = rows[order[ends[group] - sizes[kept][group] : ends[group]]]
+        return _kmeans(members, int(shares[group]), GROUP_ROUNDS, width, np.random.default_rng(seeds[group]), 1)
+
+    with ThreadPoolExecutor(threads) as pool:  # many small groups: whole ones side by side, not the halves of one
+        children = list(pool.map(clustered, range(len(shares))))
     starts = np.concatenate([[0], np.cumsum(shares)]).astype(np.uint32)
     centroids = grouped(np.concatenate(children), starts, width)
     for _ in range(JOINT_ROUNDS):

@@ -158,9 +158,10 @@ def flat_codec(dimensions: int, bits: Bits) -> ResidualCodec:
     return ResidualCodec(bits, centroids, none, np.zeros(16, np.uint8), none[:, 0].copy(), 1.0, CENTROID_ZERO, False)
 
 
-def rotated(rows: FloatArray, signs: Floats, threads: int) -> Floats:
-    """(n, d) a rotated float32 copy."""
-    out = np.empty(rows.shape, np.float32)
+def rotated(rows: FloatArray, signs: Floats, threads: int, out: Floats | None = None) -> Floats:
+    """(n, d) a rotated float32 copy, in `out` if that is given."""
+    if out is None:
+        out = np.empty(rows.shape, np.float32)
     given: npt.NDArray[Any] = rows.view(np.uint16) if rows.dtype == np.float16 else rows
     _native.rotated(given, signs, out, threads, chosen_kernels())
     return out

@@ -9,7 +9,7 @@ Arrays (tokens T, documents D, centroids K):
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ from ..kernels import _native
 from ..representations.multi_vector import TokenVectors, checked_finite
 from ..settings import TokenBuild
 from .clustering import assign
+from .in_order import in_order
 from .residual_codec import ResidualCodec
 from .storage import REMEDY, ArrayWriter, FileFacts, fsync_folder, map_array, write_arrays
 
@@ -102,34 +103,53 @@ def _encode_chunks(
     """Feed the writers; returns the centroid of every token and the documents' offsets."""
     all_nearest = np.empty(tokens, np.uint32)
     offsets = np.zeros(documents + 1, np.int64)
-    seen_documents = seen_tokens = 0
-    for chunk in chunks:
-        count = len(chunk.flat)
-        if seen_tokens + count > tokens or seen_documents + len(chunk) > documents:
+
+    def placed() -> Iterator[tuple[TokenVectors, int]]:
+        """Each chunk with its first row, once it is known to have room."""
+        seen_documents = seen_tokens = 0
+        for chunk in chunks:
+            ends = slice(seen_documents + 1, seen_documents + len(chunk) + 1)
+            if seen_tokens + len(chunk.flat) > tokens or seen_documents + len(chunk) > documents:
+                raise VectorsError(CHANGED)
+            if settings.fixed and (np.diff(chunk.offsets) != settings.fixed).any():
+                raise VectorsError(
+                    f"a document does not have {settings.fixed} vectors, as fixed={settings.fixed} promises"
+                )
+            offsets[ends] = seen_tokens + chunk.offsets[1:]
+            yield chunk, seen_tokens
+            seen_documents += len(chunk)
+            seen_tokens += len(chunk.flat)
+        if (seen_documents, seen_tokens) != (documents, tokens):
             raise VectorsError(CHANGED)
-        if settings.fixed and (np.diff(chunk.offsets) != settings.fixed).any():
-            raise VectorsError(f"a document does not have {settings.fixed} vectors, as fixed={settings.fixed} promises")
-        rotated = codec.rotated(chunk.flat, threads)
-        checked_finite(rotated, "the vectors", seen_tokens)  # what is not finite, rotation does not make finite
-        nearest = assign(codec.centroids, rotated, threads)
-        all_nearest[seen_tokens : seen_tokens + count] = nearest
-        writers["centroids"].write(nearest)
-        if (settings.bits == 16 or "fine" in writers) and np.abs(rotated).max(initial=0) > SAFE_IN_FLOAT16:
-            _refuse_beyond_float16(chunk, seen_tokens)
-        if "scales" in writers:
-            codes, scales = codec.encode(rotated, nearest, threads)
-            writers["codes"].write(codes)
-            writers["scales"].write(scales)
-        else:
-            writers["codes"].write(chunk.flat)
-        if "fine" in writers:
-            writers["fine"].write(chunk.flat)
-        offsets[seen_documents + 1 : seen_documents + len(chunk) + 1] = seen_tokens + chunk.offsets[1:]
-        seen_documents += len(chunk)
-        seen_tokens += count
-    if (seen_documents, seen_tokens) != (documents, tokens):
-        raise VectorsError(CHANGED)
+
+    def encoded(placed_chunk: tuple[TokenVectors, int]) -> tuple[int, dict[str, npt.NDArray[Any]]]:
+        chunk, first_row = placed_chunk
+        return first_row, _encoded(chunk, first_row, codec, settings)
+
+    for first_row, arrays in in_order(encoded, placed(), threads):
+        nearest = arrays["centroids"]
+        all_nearest[first_row : first_row + len(nearest)] = nearest
+        for name, rows in arrays.items():
+            writers[name].write(rows)
     return all_nearest, offsets
+
+
+def _encoded(
+    chunk: TokenVectors, first_row: int, codec: ResidualCodec, settings: TokenBuild
+) -> dict[str, npt.NDArray[Any]]:
+    """What the arrays of a segment get of a chunk (n vectors), each (n, …); on one thread."""
+    rotated = codec.rotated(chunk.flat, 1)
+    checked_finite(rotated, "the vectors", first_row)  # what is not finite, rotation does not make finite
+    halves = settings.bits == 16 or settings.refinement == "float16"
+    if halves and np.abs(rotated).max(initial=0) > SAFE_IN_FLOAT16:
+        _refuse_beyond_float16(chunk, first_row)
+    nearest = assign(codec.centroids, rotated, 1)
+    arrays: dict[str, npt.NDArray[Any]] = {"centroids": nearest, "codes": chunk.flat}
+    if codec.bits < 16:
+        arrays["codes"], arrays["scales"] = codec.encode(rotated, nearest, 1)
+    if settings.refinement == "float16":
+        arrays["fine"] = chunk.flat
+    return arrays
 
 
 def _refuse_beyond_float16(chunk: TokenVectors, first_row: int) -> None:

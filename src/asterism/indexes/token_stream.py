@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import VectorsError
-from ..representations.multi_vector import FloatArray, TokenVectors, checked_finite, checked_matrix, first_unusable_row
+from ..representations.multi_vector import FloatArray, TokenVectors, checked_finite, first_unusable_row
 from .clustering import sample_share, sampled
 from .residual_codec import rotated
 
@@ -136,10 +136,12 @@ class Sample:
 
     def take_rotated(self, signs: npt.NDArray[np.float32], threads: int) -> npt.NDArray[np.float32]:
         """(n, d) the sampled vectors rotated, handed over: they are not kept here."""
-        given = checked_matrix(np.concatenate(self._rows), "the vectors")
+        rows = np.empty((sum(map(len, self._rows)), self.dimensions), np.float32)
+        begin = 0
+        for part in self._rows:
+            rotated(part, signs, threads, rows[begin : begin + len(part)])
+            begin += len(part)
         self._rows.clear()
-        rows = rotated(given, signs, threads)
-        del given
         unusable = first_unusable_row(rows)
         if unusable is not None:
             position = int(np.concatenate(self._positions)[unusable])
