@@ -1,8 +1,8 @@
 """Centroids for token vectors: a sample of about 256·√N vectors, k-means in two levels.
 
 Plain k-means on K = 16·√N centroids costs a product of the sample with all of them in every round. Here a first
-level of √K groups is clustered, each group is clustered by itself, and two last rounds let every vector choose among
-the children of its nearest groups. Assignment is in integers (see native/kernels.hpp), so that neither threads nor
+level of √K groups is clustered, each group is clustered by itself, and a last round lets every vector choose among the
+children of its nearest groups. Assignment is in integers (see native/kernels.hpp), so that neither threads nor
 instruction sets change a centroid.
 """
 
@@ -23,8 +23,7 @@ Floats = npt.NDArray[np.float32]
 SAMPLE_FACTOR = 256
 VECTORS_A_CENTROID = 4
 COARSE_ROUNDS = 6
-GROUP_ROUNDS = 3
-JOINT_ROUNDS = 2
+GROUP_ROUNDS = 4
 COARSE_SAMPLE = 256  # vectors a group that train the first level
 MOST_GROUPS = 12  # that a vector looks into, the nearest
 REACH = 1.15  # and their squared distances at most this times that of the nearest
@@ -208,7 +207,5 @@ def train(rows: Floats, count: int, width: int, rng: np.random.Generator, thread
         children = list(pool.map(clustered, range(len(shares))))
     starts = np.concatenate([[0], np.cumsum(shares)]).astype(np.uint32)
     centroids = grouped(np.concatenate(children), starts, width)
-    for _ in range(JOINT_ROUNDS):
-        values = _updated(centroids.decoded(), rows, assign(centroids, rows, threads), rng, threads)
-        centroids = grouped(values, starts, width)
-    return centroids
+    values = _updated(centroids.decoded(), rows, assign(centroids, rows, threads), rng, threads)
+    return grouped(values, starts, width)
