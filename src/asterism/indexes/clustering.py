@@ -26,7 +26,7 @@ COARSE_ROUNDS = 6
 GROUP_ROUNDS = 4
 COARSE_SAMPLE = 256  # vectors a group that train the first level
 MOST_GROUPS = 12  # that a vector looks into, the nearest
-REACH = 1.15  # and their squared distances at most this times that of the nearest
+REACH = 1.1  # and their squared distances at most this times that of the nearest
 CENTROID_ZERO = 31.5  # native/kernels.hpp: kCentroidZero
 
 
