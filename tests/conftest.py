@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from asterism import (
     Collection,
     LexicalWeights,
     Representations,
+    Retriever,
     SearchHits,
     TokenBuild,
     TokenIndex,
@@ -83,6 +85,13 @@ def found_in(collection: Collection, content: Representations, view: str, k: int
 @pytest.fixture
 def index(tmp_path: Path) -> TokenIndex:
     return TokenIndex.build(tmp_path / "x.tokens", make_vectors())
+
+
+@pytest.fixture
+def closed_later() -> Iterator[Callable[[Retriever], Retriever]]:
+    """Gives back what it is given, and closes it when the test is over."""
+    with ExitStack() as stack:
+        yield stack.enter_context
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -59,18 +59,15 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def put(model: Path, tmp_path: Path) -> Iterator[Put]:
+def put(model: Path, tmp_path: Path, closed_later: Callable[[Retriever], Retriever]) -> Put:
     """Makes an index of documents."""
-    made: list[Retriever] = []
 
     def make(documents: list[Document] = FEW, name: str = "x.ast", **settings: Any) -> Retriever:
-        made.append(Retriever.create(tmp_path / name, settings.pop("model", model), **settings))
-        made[-1].add(documents)
-        return made[-1]
+        made = closed_later(Retriever.create(tmp_path / name, settings.pop("model", model), **settings))
+        made.add(documents)
+        return made
 
-    yield make
-    for one in made:
-        one.close()
+    return make
 
 
 @pytest.fixture(scope="module")

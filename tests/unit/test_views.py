@@ -55,19 +55,16 @@ def single(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def put(tmp_path: Path) -> Iterator[Put]:
+def put(tmp_path: Path, closed_later: Callable[[Retriever], Retriever]) -> Put:
     """Makes an index of documents."""
-    made: list[Retriever] = []
 
     def make(model: Path, documents: list[Document] = FEW, **settings: Any) -> Retriever:
-        precise = EncoderSettings(precision="float32")
-        made.append(Retriever.create(tmp_path / f"{len(made)}.ast", model, encoder=precise, **settings))
-        made[-1].add(documents)
-        return made[-1]
+        folder = tmp_path / f"{len(list(tmp_path.iterdir()))}.ast"
+        made = closed_later(Retriever.create(folder, model, encoder=EncoderSettings(precision="float32"), **settings))
+        made.add(documents)
+        return made
 
-    yield make
-    for one in made:
-        one.close()
+    return make
 
 
 @pytest.fixture(scope="module")
