@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from ..kernels import _native, chosen_kernels
+from .in_order import in_order
 
 Floats = npt.NDArray[np.float32]
 
@@ -203,8 +203,8 @@ def train(rows: Floats, count: int, width: int, rng: np.random.Generator, thread
         members = rows[order[ends[group] - sizes[kept][group] : ends[group]]]
         return _kmeans(members, int(shares[group]), GROUP_ROUNDS, width, np.random.default_rng(seeds[group]), 1)
 
-    with ThreadPoolExecutor(threads) as pool:  # many small groups: whole ones side by side, not the halves of one
-        children = list(pool.map(clustered, range(len(shares))))
+    # Many small groups: whole ones side by side, not the halves of one.
+    children = list(in_order(clustered, range(len(shares)), threads))
     starts = np.concatenate([[0], np.cumsum(shares)]).astype(np.uint32)
     centroids = grouped(np.concatenate(children), starts, width)
     values = _updated(centroids.decoded(), rows, assign(centroids, rows, threads), rng, threads)
