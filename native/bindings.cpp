@@ -1,7 +1,6 @@
-// Python's view of the native code: arrays in, arrays out, the interpreter released while it works.
+// Python's view of the native code, and of the token engine: arrays in, arrays out, the interpreter released while it works.
 #include "arrays.hpp"
-#include "codec.hpp"
-#include "kernels.hpp"
+#include "codec_arrays.hpp"
 #include "token_engine.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -12,48 +11,10 @@
 
 namespace asterism {
 
-void bind_lexical(nb::module_& m);  // lexical_bindings.cpp
+void bind_building(nb::module_& m);  // building_bindings.cpp
+void bind_lexical(nb::module_& m);   // lexical_bindings.cpp
 
 namespace {
-
-// Arrays kept alive with the views into them.
-struct PyCentroids {
-    In<std::uint8_t, 2> rows;
-    In<float, 1> scales;
-    In<float, 1> half_norms;
-    In<std::uint8_t, 2> group_rows;
-    In<float, 1> group_scales;
-    In<float, 1> group_half_norms;
-    In<std::uint32_t, 1> starts;
-
-    CentroidTree tree() const {
-        return {rows.shape(1),     rows.data(),         scales.data(),           half_norms.data(), group_rows.shape(0),
-                group_rows.data(), group_scales.data(), group_half_norms.data(), starts.data()};
-    }
-};
-
-struct PyCodec {
-    PyCentroids centroids;
-    In<float, 2> signs;
-    In<std::uint8_t, 1> levels;
-    In<float, 1> cutoffs;
-    std::size_t dimensions;
-    int bits;
-    float step;
-    float zero;
-    bool scales_whole_vector;
-
-    CodeFormat format() const {
-        const std::size_t row_bytes = bits < 16 ? centroids.rows.shape(1) / dimensions_per_unit(bits) * kUnit : 0;
-        return {bits, row_bytes, levels.data(), step, scales_whole_vector};
-    }
-    ResidualCoder coder() const { return {dimensions, centroids.rows.shape(1), format(), cutoffs.data(), zero}; }
-    Codec codec() const {
-        const std::size_t count = centroids.half_norms.shape(0);
-        return {dimensions, centroids.rows.shape(1), bits,           format(),      zero, count, centroids.rows.data(),
-                centroids.scales.data(), signs.shape(0), signs.data()};
-    }
-};
 
 struct PySegment {
     std::size_t documents;
@@ -182,24 +143,6 @@ nb::object search_many(PyEngine& self, In<float, 2> tokens, In<std::int64_t, 1> 
 }
 
 void bind_engine(nb::module_& m) {
-    nb::class_<PyCentroids>(m, "Centroids")
-        .def(
-            "__init__",
-            [](PyCentroids* self, In<std::uint8_t, 2> rows, In<float, 1> scales, In<float, 1> half_norms,
-               In<std::uint8_t, 2> group_rows, In<float, 1> group_scales, In<float, 1> group_half_norms,
-               In<std::uint32_t, 1> starts) {
-                new (self) PyCentroids{rows, scales, half_norms, group_rows, group_scales, group_half_norms, starts};
-            },
-            nb::kw_only(), "rows"_a, "scales"_a, "half_norms"_a, "group_rows"_a, "group_scales"_a, "group_half_norms"_a, "starts"_a);
-    nb::class_<PyCodec>(m, "Codec")
-        .def(
-            "__init__",
-            [](PyCodec* self, const PyCentroids& centroids, In<float, 2> signs, In<std::uint8_t, 1> levels, In<float, 1> cutoffs,
-               std::size_t dimensions, int bits, float step, float zero, bool scales_whole_vector) {
-                new (self) PyCodec{centroids, signs, levels, cutoffs, dimensions, bits, step, zero, scales_whole_vector};
-            },
-            nb::kw_only(), "centroids"_a, "signs"_a, "levels"_a, "cutoffs"_a, "dimensions"_a, "bits"_a, "step"_a, "zero"_a,
-            "scales_whole_vector"_a);
     nb::class_<PySegment>(m, "Segment")
         .def(
             "__init__",
@@ -231,80 +174,20 @@ void bind_engine(nb::module_& m) {
         .def("search_many", &search_many, "tokens"_a, "starts"_a, "k"_a, "settings"_a, "subset"_a.none(), "threads"_a);
 }
 
-void bind_build(nb::module_& m) {
-    m.def(
-        "rotated",
-        [](nb::ndarray<nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu, nb::ro> rows, In<float, 2> signs, Out<float, 2> out,
-           std::size_t threads, const std::string& kernels) {
-            nb::gil_scoped_release release;
-            const Kernels& chosen = kernels_named(kernels);
-            const std::size_t d = rows.shape(1);
-            Team team(threads);
-            team.run([&](std::size_t rank) {
-                const Range mine = part_of(rows.shape(0), rank, team.size());
-                const std::size_t n = mine.end - mine.begin;
-                float* own = out.data() + mine.begin * d;
-                if (rows.itemsize() == 2) chosen.widen(static_cast<const std::uint16_t*>(rows.data()) + mine.begin * d, n * d, own);
-                else std::copy_n(static_cast<const float*>(rows.data()) + mine.begin * d, n * d, own);
-                chosen.rotate(own, n, d, signs.data(), signs.shape(0));
-            });
-        },
-        "rows"_a, "signs"_a, "out"_a, "threads"_a, "kernels"_a, "rows (n, d) float16 (as uint16) or float32 -> out (n, d)");
-    m.def(
-        "assign",
-        [](const PyCentroids& centroids, In<float, 2> rows, Out<std::uint32_t, 1> nearest, std::size_t most_groups, float reach,
-           std::size_t threads, const std::string& kernels) {
-            nb::gil_scoped_release release;
-            assign(kernels_named(kernels), centroids.tree(), rows.data(), rows.shape(0), rows.shape(1), {most_groups, reach}, threads,
-                   nearest.data());
-        },
-        "centroids"_a, "rows"_a, "nearest"_a, "most_groups"_a, "reach"_a, "threads"_a, "kernels"_a);
-    m.def(
-        "sum_by_centroid",
-        [](In<float, 2> rows, In<std::uint32_t, 1> nearest, Out<double, 2> sums, Out<std::int64_t, 1> counts, std::size_t threads) {
-            nb::gil_scoped_release release;
-            sum_by_centroid(rows.data(), rows.shape(0), rows.shape(1), nearest.data(), counts.shape(0), threads, sums.data(),
-                            counts.data());
-        },
-        "rows"_a, "nearest"_a, "sums"_a, "counts"_a, "threads"_a);
-    m.def(
-        "encode",
-        [](const PyCodec& codec, In<float, 2> rows, In<std::uint32_t, 1> nearest, Out<std::uint8_t, 2> codes, Out<float, 1> scales,
-           std::size_t threads, const std::string& kernels) {
-            nb::gil_scoped_release release;
-            encode(kernels_named(kernels), codec.coder(), codec.centroids.tree(), rows.data(), rows.shape(0), nearest.data(), threads, codes.data(),
-                   scales.data());
-        },
-        "codec"_a, "rows"_a, "nearest"_a, "codes"_a, "scales"_a, "threads"_a, "kernels"_a);
-    m.def(
-        "inverted_lists",
-        [](In<std::uint32_t, 1> nearest, In<std::int64_t, 1> offsets, std::size_t centroids) {
-            InvertedLists lists;
-            {
-                nb::gil_scoped_release release;
-                lists = invert(nearest.data(), offsets.data(), offsets.shape(0) - 1, centroids);
-            }
-            const std::size_t tokens = lists.documents.size();
-            return nb::make_tuple(as_array(std::move(lists.starts), {centroids + 1}), as_array(std::move(lists.documents), {tokens}),
-                                  as_array(std::move(lists.places), {tokens}));
-        },
-        "nearest"_a, "offsets"_a, "centroids"_a);
-    m.def("kernel_names", [] {
-        nb::list names;
-        for (const char* name : {"avx2", "scalar"}) {
-            if (find_kernels(name)) names.append(name);
-        }
-        return names;
-    });
-}
-
 }  // namespace
 }  // namespace asterism
 
 NB_MODULE(_native, m) {
     nb::set_leak_warnings(false);
     nb::exception<asterism::DamagedIndex>(m, "DamagedIndex");
+    asterism::bind_building(m);
     asterism::bind_engine(m);
-    asterism::bind_build(m);
     asterism::bind_lexical(m);
+    m.def("kernel_names", [] {
+        nb::list names;
+        for (const char* name : {"avx2", "scalar"}) {
+            if (asterism::find_kernels(name)) names.append(name);
+        }
+        return names;
+    });
 }

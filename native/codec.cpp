@@ -1,6 +1,17 @@
 #include "codec.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 namespace asterism {
+
+ResidualCoder residual_coder(std::size_t dimensions, std::size_t width, const CodeFormat& format, float zero, const float* cutoffs) {
+    const std::size_t count = (std::size_t{1} << format.bits) - 1;
+    const float largest = std::max({std::fabs(cutoffs[0]), std::fabs(cutoffs[count - 1]), 1e-6f});
+    ResidualCoder coder{dimensions, width, format, zero, 16384.0f / largest, {}};
+    for (std::size_t i = 0; i < count; ++i) coder.cutoffs[i] = static_cast<std::int16_t>(std::nearbyint(cutoffs[i] * coder.fineness));
+    return coder;
+}
 
 void encode(const Kernels& kernels, const ResidualCoder& coder, const CentroidTree& tree, const float* rows, std::size_t n,
             const std::uint32_t* nearest, std::size_t threads, std::uint8_t* codes, float* scales) {

@@ -29,6 +29,17 @@ struct CentroidTree {
     }
 };
 
+// Vectors as signed bytes: value = scale * byte.
+struct SignedRows {
+    std::size_t count;
+    std::size_t width;
+    const std::int8_t* bytes;   // (count, width)
+    const float* scales;        // (count,)
+    const std::int32_t* sums;   // (count,) of a row's bytes
+
+    const std::int8_t* row(std::size_t i) const { return bytes + i * width; }
+};
+
 // Which groups a vector looks into: the nearest, and those whose squared distance is at most `reach` times its; at most
 // `most` of them.
 struct Shortlist {
@@ -36,13 +47,16 @@ struct Shortlist {
     float reach;
 };
 
-// Rows (n, d) -> nearest centroid of each (Euclidean) in the groups of its shortlist.
-void assign(const Kernels& kernels, const CentroidTree& tree, const float* rows, std::size_t n, std::size_t d,
-            const Shortlist& shortlist, std::size_t threads, std::uint32_t* nearest);
+// Rows -> nearest centroid of each (Euclidean) in the groups of its shortlist.
+void assign(const Kernels& kernels, const CentroidTree& tree, const SignedRows& rows, const Shortlist& shortlist,
+            std::size_t threads, std::uint32_t* nearest);
 
 // Sums (K, d) and counts (K,) of the rows assigned to each centroid.
-void sum_by_centroid(const float* rows, std::size_t n, std::size_t d, const std::uint32_t* nearest, std::size_t centroids,
-                     std::size_t threads, double* sums, std::int64_t* counts);
+void sum_by_centroid(const Kernels& kernels, const SignedRows& rows, std::size_t d, const std::uint32_t* nearest,
+                     std::size_t centroids, std::size_t threads, double* sums, std::int64_t* counts);
+
+// cutoffs (2^bits - 1,), ascending.
+ResidualCoder residual_coder(std::size_t dimensions, std::size_t width, const CodeFormat& format, float zero, const float* cutoffs);
 
 // Rows (n, d) and their centroids -> packed codes (n, row_bytes) and token scales (n,).
 void encode(const Kernels& kernels, const ResidualCoder& coder, const CentroidTree& tree, const float* rows, std::size_t n,

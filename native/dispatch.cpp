@@ -4,6 +4,22 @@
 #include <cstring>
 
 namespace asterism {
+#if defined(ASTERISM_X86)
+namespace {
+
+const Kernels& avx2_kernels() {
+    static const Kernels table = [] {
+        Kernels kernels = scalar_kernels();
+        kernels.name = "avx2";
+        use_avx2_for_building(kernels);
+        use_avx2_for_searching(kernels);
+        return kernels;
+    }();
+    return table;
+}
+
+}  // namespace
+#endif
 
 const Kernels* find_kernels(const char* name) {
     const bool any = std::strcmp(name, "auto") == 0;

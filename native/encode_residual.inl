@@ -1,5 +1,5 @@
 // Included by each kernel file (see rotate.inl), which brings quantise(): residual (width) * factor -> codes (width), the number
-// of cutoffs that each coordinate exceeds, and decoded (width), the code's level - zero.
+// of cutoffs that each coordinate exceeds, and decoded (width), the code's level - zero; and pack(): codes (width) -> row_bytes.
 
 // Eight running sums and a fixed tree, so that every instruction set rounds alike. n is a multiple of 8.
 inline float lane_dot(const float* a, const float* b, std::size_t n) {
@@ -26,17 +26,7 @@ float encode_residual(const float* row, const ResidualCoder& coder, const std::u
     if (!coder.format.scales_whole_vector) factor = energy > 0.0f ? std::sqrt(static_cast<float>(d) / energy) : 0.0f;
     quantise(residual, factor, coder, codes, decoded);
 
-    const std::size_t bits = static_cast<std::size_t>(coder.format.bits);
-    const std::size_t per_byte = 8 / bits;
-    for (std::size_t unit = 0; unit < coder.format.row_bytes / kUnit; ++unit) {
-        for (std::size_t j = 0; j < kUnit; ++j) {
-            std::int32_t byte = 0;
-            for (std::size_t part = 0; part < per_byte; ++part) {
-                byte |= codes[(unit * per_byte + part) * kUnit + j] << (bits * part);
-            }
-            packed[unit * kUnit + j] = static_cast<std::uint8_t>(byte);
-        }
-    }
+    pack(codes, coder.format, packed);
 
     if (coder.format.scales_whole_vector) {  // ColBERTv2: unit length after decoding
         for (std::size_t j = 0; j < d; ++j) {

@@ -14,6 +14,10 @@ namespace asterism {
 // Six bits, because two products of a level with a signed query byte, added, still fit 16 bits.
 inline constexpr float kCentroidZero = 31.5f;
 
+// The largest byte of a query token, and of a vector that looks for its centroid: eight of its products still fit 16 bits.
+inline constexpr float kQueryByte = 127.0f;
+inline constexpr float kVectorByte = 63.0f;
+
 // A packed code is a row of 16-byte units: byte j of a unit holds dimensions j, 16 + j, 32 + j ... of that unit,
 // lowest bits first, so that a shift and a mask give 16 consecutive dimensions.
 inline constexpr std::size_t kUnit = 16;
@@ -67,14 +71,15 @@ struct CodeFormat {
     bool scales_whole_vector;     // ColBERTv2: the token's scale normalises centroid + residual
 };
 
-// How a residual becomes a code: cutoffs between codes, in units of the residual's root mean square
-// (or as they are where the scale is the whole vector's).
+// How a residual becomes a code. Coordinates, in units of the residual's root mean square (or as they are where the scale is
+// the whole vector's), and the cutoffs between codes are compared as 16-bit integers, `fineness` to one.
 struct ResidualCoder {
     std::size_t dimensions;
     std::size_t width;
     CodeFormat format;
-    const float* cutoffs;  // (2^bits - 1,) ascending
     float zero;
+    float fineness;
+    std::int16_t cutoffs[15];  // the first 2^bits - 1, ascending
 };
 
 struct Kernels {
@@ -83,8 +88,8 @@ struct Kernels {
     // rows (n, d), in place: `rounds` times a sign flip and a Walsh-Hadamard transform; signs (rounds, d).
     void (*rotate)(float* rows, std::size_t n, std::size_t d, const float* signs, std::size_t rounds);
 
-    // row (d) -> bytes (width), scale, sum of the bytes.
-    void (*to_signed_bytes)(const float* row, std::size_t d, std::size_t width, std::int8_t* bytes, float* scale,
+    // row (d) -> bytes (width) of at most `most`, scale, sum of the bytes.
+    void (*to_signed_bytes)(const float* row, std::size_t d, std::size_t width, float most, std::int8_t* bytes, float* scale,
                             std::int32_t* sum);
 
     // row (d) and its centroid -> packed code (row_bytes); returns the token's scale. scratch: 3 * width floats.
@@ -95,10 +100,16 @@ struct Kernels {
     void (*centroid_scores)(const std::uint8_t* rows, const float* scales, std::size_t n, const QueryLevels& query,
                             float* out);
 
-    // How close eight vectors are to centroids: out (n, 8), x.c - |c|^2 / 2, which is largest for the nearest.
-    void (*closeness)(const CentroidRows& centroids, const EightVectors& vectors, float* out);
+    // Eight rows (width) of bytes -> quads (width / 4, 8, 4), as in EightVectors.
+    void (*side_by_side)(const std::int8_t* const* rows, std::size_t width, std::int8_t* quads);
 
-    // The same, but only the closest: where one is closer than `closest` (8,), that and nearest (8,) are replaced.
+    // sums (d) += scale * bytes (d).
+    void (*add_signed)(const std::int8_t* bytes, float scale, std::size_t d, double* sums);
+
+    // How close eight vectors are to centroids: out (n, 8), x.c - |c|^2 / 2, and the largest for each, closest (8,).
+    void (*closeness)(const CentroidRows& centroids, const EightVectors& vectors, float* out, float* closest);
+
+    // Only the closest: where one is closer than `closest` (8,), that and nearest (8,) are replaced.
     void (*nearest)(const CentroidRows& centroids, const EightVectors& vectors, float* closest, std::uint32_t* nearest);
 
     // float16 -> float32.
@@ -143,7 +154,8 @@ const Kernels* find_kernels(const char* name);
 
 const Kernels& scalar_kernels();
 #if defined(ASTERISM_X86)
-const Kernels& avx2_kernels();
+void use_avx2_for_building(Kernels& kernels);
+void use_avx2_for_searching(Kernels& kernels);
 #endif
 
 }  // namespace asterism

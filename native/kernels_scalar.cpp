@@ -12,16 +12,48 @@ namespace {
 inline std::size_t small_butterflies(float*, std::size_t) { return 1; }
 
 inline void quantise(const float* residual, float factor, const ResidualCoder& coder, std::uint8_t* codes, float* decoded) {
-    const float* end = coder.cutoffs + (1 << coder.format.bits) - 1;
+    const std::int16_t* end = coder.cutoffs + (1 << coder.format.bits) - 1;
     for (std::size_t j = 0; j < coder.width; ++j) {
-        codes[j] = static_cast<std::uint8_t>(std::lower_bound(coder.cutoffs, end, residual[j] * factor) - coder.cutoffs);
+        const float fine = std::clamp(residual[j] * (factor * coder.fineness), -32767.0f, 32767.0f);
+        const auto whole = static_cast<std::int16_t>(std::nearbyint(fine));
+        codes[j] = static_cast<std::uint8_t>(std::lower_bound(coder.cutoffs, end, whole) - coder.cutoffs);
         decoded[j] = static_cast<float>(coder.format.levels[codes[j]]) - coder.zero;
     }
+}
+
+inline void pack(const std::uint8_t* codes, const CodeFormat& format, std::uint8_t* packed) {
+    const std::size_t bits = static_cast<std::size_t>(format.bits);
+    const std::size_t per_byte = 8 / bits;
+    for (std::size_t unit = 0; unit < format.row_bytes / kUnit; ++unit) {
+        for (std::size_t j = 0; j < kUnit; ++j) {
+            std::int32_t byte = 0;
+            for (std::size_t part = 0; part < per_byte; ++part) {
+                byte |= codes[(unit * per_byte + part) * kUnit + j] << (bits * part);
+            }
+            packed[unit * kUnit + j] = static_cast<std::uint8_t>(byte);
+        }
+    }
+}
+
+inline float largest_magnitude(const float* row, std::size_t d) {
+    float largest = 0.0f;
+    for (std::size_t j = 0; j < d; ++j) largest = std::max(largest, std::fabs(row[j]));
+    return largest;
+}
+
+inline std::int32_t round_to_bytes(const float* row, std::size_t d, float factor, std::int8_t* bytes) {
+    std::int32_t sum = 0;
+    for (std::size_t j = 0; j < d; ++j) {
+        bytes[j] = static_cast<std::int8_t>(std::nearbyint(row[j] * factor));
+        sum += bytes[j];
+    }
+    return sum;
 }
 
 #include "rotate.inl"
 #include "to_signed_bytes.inl"
 #include "encode_residual.inl"
+#include "add_signed.inl"
 #include "add_row.inl"
 
 std::int32_t dot(const std::uint8_t* levels, const std::int8_t* bytes, std::size_t width) {
@@ -39,6 +71,12 @@ void centroid_scores(const std::uint8_t* rows, const float* scales, std::size_t 
     }
 }
 
+void side_by_side(const std::int8_t* const* rows, std::size_t width, std::int8_t* quads) {
+    for (std::size_t k = 0; k < width; k += 4) {
+        for (std::size_t j = 0; j < kQueryGroup; ++j) std::copy_n(rows[j] + k, 4, quads + (k / 4 * kQueryGroup + j) * 4);
+    }
+}
+
 float close_to(const CentroidRows& centroids, std::size_t row, const EightVectors& vectors, std::size_t j) {
     std::int32_t sum = 0;
     for (std::size_t k = 0; k < vectors.width; ++k) {
@@ -48,9 +86,13 @@ float close_to(const CentroidRows& centroids, std::size_t row, const EightVector
     return product - centroids.half_norms[row];
 }
 
-void closeness(const CentroidRows& centroids, const EightVectors& vectors, float* out) {
+void closeness(const CentroidRows& centroids, const EightVectors& vectors, float* out, float* closest) {
+    std::fill(closest, closest + kQueryGroup, -INFINITY);
     for (std::size_t row = 0; row < centroids.count; ++row) {
-        for (std::size_t j = 0; j < kQueryGroup; ++j) out[row * kQueryGroup + j] = close_to(centroids, row, vectors, j);
+        for (std::size_t j = 0; j < kQueryGroup; ++j) {
+            out[row * kQueryGroup + j] = close_to(centroids, row, vectors, j);
+            closest[j] = std::max(closest[j], out[row * kQueryGroup + j]);
+        }
     }
 }
 
@@ -179,8 +221,27 @@ std::size_t reaching(const std::uint16_t* sums, std::size_t n, std::uint16_t lea
 }  // namespace
 
 const Kernels& scalar_kernels() {
-    static const Kernels table{"scalar", rotate, to_signed_bytes, encode_residual, centroid_scores, closeness, nearest, widen, above, to_bytes,
-                               interaction, maxsim_codes, score_code, maxsim_floats<float>, maxsim_floats<std::uint16_t>, add_row, reaching};
+    static const Kernels table{
+        .name = "scalar",
+        .rotate = rotate,
+        .to_signed_bytes = to_signed_bytes,
+        .encode_residual = encode_residual,
+        .centroid_scores = centroid_scores,
+        .side_by_side = side_by_side,
+        .add_signed = add_signed,
+        .closeness = closeness,
+        .nearest = nearest,
+        .widen = widen,
+        .above = above,
+        .to_bytes = to_bytes,
+        .interaction = interaction,
+        .maxsim_codes = maxsim_codes,
+        .score_code = score_code,
+        .maxsim_float32 = maxsim_floats<float>,
+        .maxsim_float16 = maxsim_floats<std::uint16_t>,
+        .add_row = add_row,
+        .reaching = reaching,
+    };
     return table;
 }
 

@@ -17,8 +17,8 @@ PreparedQuery::PreparedQuery(const Kernels& kernels, const Codec& codec, const f
     kernels.rotate(rotated.data(), n, codec.dimensions, codec.signs, codec.rounds);
     for (std::size_t j = 0; j < n; ++j) {
         std::int32_t sum = 0;
-        kernels.to_signed_bytes(rotated.data() + j * codec.dimensions, codec.dimensions, width, rows.data() + j * width, &scale[j],
-                                &sum);
+        kernels.to_signed_bytes(rotated.data() + j * codec.dimensions, codec.dimensions, width, kQueryByte, rows.data() + j * width,
+                                &scale[j], &sum);
         centroid_offset[j] = kCentroidZero * static_cast<float>(sum);
         code_offset[j] = codec.code_zero * static_cast<float>(sum);
     }

@@ -1,18 +1,11 @@
-// Included by each kernel file (see rotate.inl).
+// Included by each kernel file (see rotate.inl), which brings largest_magnitude(row, d), and round_to_bytes(row, d, factor, bytes):
+// row * factor to the nearest integers, ties to even; returns their sum.
 
-void to_signed_bytes(const float* row, std::size_t d, std::size_t width, std::int8_t* bytes, float* scale, std::int32_t* sum) {
-    float largest = 0.0f;
-    for (std::size_t j = 0; j < d; ++j) largest = std::max(largest, std::fabs(row[j]));
+void to_signed_bytes(const float* row, std::size_t d, std::size_t width, float most, std::int8_t* bytes, float* scale,
+                     std::int32_t* sum) {
+    float largest = largest_magnitude(row, d);
     if (largest < 1e-30f) largest = 0.0f;  // its reciprocal would overflow
-    const float factor = largest > 0.0f ? 127.0f / largest : 0.0f;
-    std::int32_t total = 0;
-    for (std::size_t j = 0; j < d; ++j) {
-        // Adding 1.5 * 2^23 rounds to the nearest integer (ties to even), and that vectorises everywhere.
-        const float rounded = (row[j] * factor + 12582912.0f) - 12582912.0f;
-        bytes[j] = static_cast<std::int8_t>(static_cast<std::int32_t>(rounded));
-        total += bytes[j];
-    }
+    *scale = largest / most;
+    *sum = round_to_bytes(row, d, largest > 0.0f ? most / largest : 0.0f, bytes);
     std::fill(bytes + d, bytes + width, std::int8_t{0});
-    *scale = largest / 127.0f;
-    *sum = total;
 }

@@ -14,6 +14,7 @@ from asterism.indexes.residual_codec import (
     rotated,
     rotation_signs,
 )
+from asterism.indexes.signed_rows import SignedRows
 from asterism.kernels import _native, reference
 from tests.conftest import make_vectors
 
@@ -38,13 +39,39 @@ def test_rotation(d: int, kernels: str) -> None:
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
+def test_signed_rows(d: int, kernels: str) -> None:
+    rows = np.random.default_rng(d).normal(size=(9, d)).astype(np.float32)
+    rows[3] = 0
+    signed = SignedRows.of(rows, padded_width(d, 4), threads=2)
+    expected = reference.to_signed_bytes(rows, signed.width, reference.VECTOR_BYTE)
+    np.testing.assert_array_equal(signed.bytes, expected.rows)
+    np.testing.assert_array_equal(signed.scales, expected.scale)
+    np.testing.assert_array_equal(signed.sums, expected.sums)
+    assert (np.abs(signed.decoded() - rows) <= signed.scales[:, None] * 0.501).all()
+
+
+@pytest.mark.parametrize("d", [1, 7, 33, 128])
+def test_sums_by_centroid(d: int, kernels: str) -> None:
+    rng = np.random.default_rng(d)
+    rows = SignedRows.of(rng.normal(size=(50, d)).astype(np.float32), padded_width(d, 4), threads=1)
+    nearest = rng.integers(7, size=50).astype(np.uint32)
+    sums, counts = np.empty((7, d)), np.empty(7, np.int64)
+    _native.sum_by_centroid(rows.bytes, rows.scales, rows.sums, nearest, sums, counts, 2, kernels)
+    expected = np.zeros((7, d))
+    np.add.at(expected, nearest, rows.decoded().astype(np.float64))
+    np.testing.assert_array_equal(sums, expected)
+    np.testing.assert_array_equal(counts, np.bincount(nearest, minlength=7))
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
 @pytest.mark.parametrize(("most_groups", "reach"), [(1, 1.0), (3, 1.15), (2, 1e9), (12, 1.02), (99, 1e9)])
 def test_assignment(d: int, most_groups: int, reach: float, kernels: str) -> None:
     """The nearest centroid in the groups of a vector's shortlist."""
     rows = make_vectors(30, d, longest=12, seed=d).flat.astype(np.float32)
-    centroids = train(rows, 40, padded_width(d, 4), np.random.default_rng(d), threads=2)
-    found = assign(centroids, rows, 2, most_groups, reach)
-    given = reference.to_signed_bytes(rows, centroids.rows.shape[1])
+    signed = SignedRows.of(rows, padded_width(d, 4), threads=2)
+    centroids = train(signed, 40, np.random.default_rng(d), threads=2)
+    found = assign(centroids, signed, 2, most_groups, reach)
+    given = reference.to_signed_bytes(rows, signed.width, reference.VECTOR_BYTE)
     of_groups = reference.closeness(centroids.group_rows, centroids.group_scales, centroids.group_half_norms, given)
     looked_into = reference.shortlists(of_groups, given, most_groups, reach)
     close = reference.closeness(centroids.rows[:-1], centroids.scales[:-1], centroids.half_norms, given)
@@ -66,12 +93,13 @@ def test_codes(d: int, levels: str, bits: int, kernels: str) -> None:
     rng = np.random.default_rng(d)
     rows = make_vectors(20, d, longest=12, seed=d).flat.astype(np.float32)
     width = padded_width(d, bits)
-    centroids = train(rows, 6, width, rng, threads=2)
+    signed = SignedRows.of(rows, width, threads=2)
+    centroids = train(signed, 6, rng, threads=2)
     signs = np.zeros((0, d), np.float32)
     codec = (
-        gaussian_codec(centroids, signs, rows, bits)
+        gaussian_codec(centroids, signs, signed, bits)
         if levels == "gaussian"
-        else quantile_codec(centroids, rows, bits, 1)
+        else quantile_codec(centroids, signed, bits, 1)
     )
     nearest = rng.integers(len(centroids), size=len(rows)).astype(np.uint32)
     codes, scales = codec.encode(rows, nearest, threads=2)
@@ -80,6 +108,21 @@ def test_codes(d: int, levels: str, bits: int, kernels: str) -> None:
     expected_codes, expected_scales = reference.encode_residuals(rows, own, codec.cutoffs, form, width)
     np.testing.assert_array_equal(codes, expected_codes)
     np.testing.assert_array_equal(scales, expected_scales)
+
+
+@pytest.mark.parametrize("bits", [1, 2, 4])
+def test_integers_cut_where_floats_do(bits: int, kernels: str) -> None:
+    """Coordinates and cutoffs are compared as 16-bit integers: a code differs only where both are nearly equal."""
+    rows = np.random.default_rng(bits).normal(size=(300, 128)).astype(np.float32)
+    signed = SignedRows.of(rows, 128, threads=1)
+    codec = gaussian_codec(train(signed, 1, np.random.default_rng(0), 1), np.zeros((0, 128), np.float32), signed, bits)
+    codes, _ = codec.encode(rows, np.zeros(300, np.uint32), threads=1)
+    residual = rows - codec.centroids.decoded()[0]
+    units = residual / np.sqrt(np.square(residual).mean(axis=1, keepdims=True))
+    by_hand = (units[:, :, None] > codec.cutoffs).sum(axis=2)
+    near_a_cutoff = np.abs(units[:, :, None] - codec.cutoffs).min(axis=2) < 1e-4
+    assert (reference.unpack(codes, bits) == by_hand)[~near_a_cutoff].all()
+    assert near_a_cutoff.mean() < 0.01
 
 
 @pytest.mark.parametrize("bits", [1, 2, 4])
@@ -101,8 +144,9 @@ def test_decoded_residual_projects_without_bias(kernels: str) -> None:
     """RaBitQ: <decoded, residual> = |residual|² for every vector."""
     rng = np.random.default_rng(3)
     rows = rng.normal(size=(200, 64)).astype(np.float32)
-    centroids = train(rows, 4, 64, rng, threads=1)
-    codec = gaussian_codec(centroids, np.zeros((0, 64), np.float32), rows, 4)
+    signed = SignedRows.of(rows, 64, threads=1)
+    centroids = train(signed, 4, rng, threads=1)
+    codec = gaussian_codec(centroids, np.zeros((0, 64), np.float32), signed, 4)
     nearest = np.zeros(len(rows), np.uint32)
     codes, scales = codec.encode(rows, nearest, threads=1)
     residual = rows - centroids.decoded()[nearest]
@@ -113,10 +157,10 @@ def test_decoded_residual_projects_without_bias(kernels: str) -> None:
 
 def test_quantile_levels_are_colbertv2s() -> None:
     rng = np.random.default_rng(5)
-    rows = rng.normal(size=(400, 32)).astype(np.float32)
-    centroids = train(rows, 4, padded_width(32, 2), rng, threads=1)
+    rows = SignedRows.of(rng.normal(size=(400, 32)).astype(np.float32), padded_width(32, 2), threads=1)
+    centroids = train(rows, 4, rng, threads=1)
     codec = quantile_codec(centroids, rows, 2, 1)
-    residuals = rows - centroids.decoded()[assign(centroids, rows, 1)]
+    residuals = rows.decoded() - centroids.decoded()[assign(centroids, rows, 1)]
     np.testing.assert_allclose(codec.cutoffs, np.quantile(residuals, [0.25, 0.5, 0.75]), atol=1e-6)
     weights = codec.step * (codec.level_bytes[:4].astype(float) - codec.zero)
     np.testing.assert_allclose(weights, np.quantile(residuals, [0.125, 0.375, 0.625, 0.875]), atol=codec.step)

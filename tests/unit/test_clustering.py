@@ -17,6 +17,7 @@ from asterism.indexes.clustering import (
     to_levels,
     train,
 )
+from asterism.indexes.signed_rows import SignedRows
 from tests.conftest import make_vectors
 
 
@@ -63,13 +64,14 @@ def test_levels_are_within_half_a_step() -> None:
 
 def test_training_is_seeded_and_finds_near_centroids() -> None:
     rows = make_vectors(300, 24, longest=20, shortest=5).flat.astype(np.float32)
-    first = train(rows, 64, 32, np.random.default_rng(1), threads=1)
-    again = train(rows, 64, 32, np.random.default_rng(1), threads=2)
+    signed = SignedRows.of(rows, 32, threads=1)
+    first = train(signed, 64, np.random.default_rng(1), threads=1)
+    again = train(signed, 64, np.random.default_rng(1), threads=2)
     np.testing.assert_array_equal(first.rows, again.rows)
     values = first.decoded().astype(np.float64)
     distances = ((rows[:, None].astype(np.float64) - values[None]) ** 2).sum(axis=2)
-    everywhere = assign(first, rows, threads=2, most_groups=len(first.group_rows), reach=1e9)
+    everywhere = assign(first, signed, threads=2, most_groups=len(first.group_rows), reach=1e9)
     excess = distances[np.arange(len(rows)), everywhere] - distances.min(axis=1)
     assert excess.max() < 0.02  # bytes instead of floats: never much farther than the nearest
-    assert (everywhere == assign(first, rows, threads=1)).mean() > 0.9
+    assert (everywhere == assign(first, signed, threads=1)).mean() > 0.9
     assert distances.min(axis=1).mean() < 0.8 * ((rows - rows.mean(axis=0)) ** 2).sum(axis=1).mean()

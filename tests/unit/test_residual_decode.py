@@ -12,7 +12,7 @@ import pytest
 from asterism import HybridSearch, TokenSearch, TokenVectors, Views
 from asterism.corpus import Document
 from asterism.indexes import collection_writer, segment_merge
-from asterism.indexes.clustering import assign, grouped
+from asterism.indexes.clustering import grouped
 from asterism.indexes.codec_files import train_codec
 from asterism.indexes.collection import Collection
 from asterism.indexes.residual_codec import ResidualCodec, flat_codec, padded_width, rotated, rotation_signs
@@ -115,7 +115,7 @@ def test_decoding_is_near_what_was_encoded(settings: dict[str, Any], tmp_path: P
     vectors = make_vectors(300, 64, longest=9, seed=4, shortest=1)
     codec = codec_for(vectors, tmp_path, settings)
     turned = codec.rotated(vectors.flat, 1)
-    nearest = assign(codec.centroids, turned, 1)
+    nearest = codec.nearest(turned, 1)
     codes, scales = codec.encode(turned, nearest, 1)
     decoded = codec.decode(codes, scales.astype(np.float16), nearest)
     cosines = np.einsum("ij,ij->i", decoded, vectors.flat) / np.linalg.norm(decoded, axis=1)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from ..kernels import _native, chosen_kernels
 from .in_order import in_order
+from .signed_rows import SignedRows
 
 Floats = npt.NDArray[np.float32]
 
@@ -136,17 +137,18 @@ def _one_group(values: npt.NDArray[np.floating], width: int) -> Centroids:
 
 
 def assign(
-    centroids: Centroids, rows: Floats, threads: int, most_groups: int = MOST_GROUPS, reach: float = REACH
+    centroids: Centroids, rows: SignedRows, threads: int, most_groups: int = MOST_GROUPS, reach: float = REACH
 ) -> npt.NDArray[np.uint32]:
     """rows (n, d) -> (n,) the nearest centroid among the children of the nearest groups."""
     nearest = np.empty(len(rows), np.uint32)
-    _native.assign(centroids.native(), rows, nearest, most_groups, reach, threads, chosen_kernels())
+    given = (rows.bytes, rows.scales, rows.sums)
+    _native.assign(centroids.native(), *given, nearest, most_groups, reach, threads, chosen_kernels())
     return nearest
 
 
 def _updated(
     values: npt.NDArray[np.floating],
-    rows: Floats,
+    rows: SignedRows,
     nearest: npt.NDArray[np.uint32],
     rng: np.random.Generator,
     threads: int,
@@ -154,21 +156,21 @@ def _updated(
     """(K, d) means of the assigned rows; a centroid without any moves to a random row."""
     sums = np.empty(values.shape, np.float64)
     counts = np.empty(len(values), np.int64)
-    _native.sum_by_centroid(rows, nearest, sums, counts, threads)
+    _native.sum_by_centroid(rows.bytes, rows.scales, rows.sums, nearest, sums, counts, threads, chosen_kernels())
     empty = np.flatnonzero(counts == 0)
     means = sums / np.maximum(counts, 1)[:, None]
     if empty.size:
-        means[empty] = rows[rng.integers(len(rows), size=empty.size)]
+        means[empty] = rows[rng.integers(len(rows), size=empty.size)].decoded()
     return means
 
 
 def _kmeans(
-    rows: Floats, count: int, rounds: int, width: int, rng: np.random.Generator, threads: int
+    rows: SignedRows, count: int, rounds: int, rng: np.random.Generator, threads: int
 ) -> npt.NDArray[np.float64]:
     """Plain k-means from random rows: (count, d)."""
-    values = rows[np.sort(rng.choice(len(rows), count, replace=False))].astype(np.float64)
+    values = rows[np.sort(rng.choice(len(rows), count, replace=False))].decoded().astype(np.float64)
     for _ in range(rounds):
-        values = _updated(values, rows, assign(_one_group(values, width), rows, threads, 1), rng, threads)
+        values = _updated(values, rows, assign(_one_group(values, rows.width), rows, threads), rng, threads)
     return values
 
 
@@ -184,14 +186,14 @@ def _shares(sizes: npt.NDArray[np.int64], total: int) -> npt.NDArray[np.int64]:
     return shares
 
 
-def train(rows: Floats, count: int, width: int, rng: np.random.Generator, threads: int) -> Centroids:
+def train(rows: SignedRows, count: int, rng: np.random.Generator, threads: int) -> Centroids:
     """Rows (n, d) of the sample -> about `count` centroids (a handful more or fewer where groups are tiny)."""
     groups = max(1, math.isqrt(count))
     coarse_rows = rows
     if len(rows) > groups * COARSE_SAMPLE:
         coarse_rows = rows[np.sort(rng.choice(len(rows), groups * COARSE_SAMPLE, replace=False))]
-    coarse = _kmeans(coarse_rows, groups, COARSE_ROUNDS, width, rng, threads)
-    group_of = assign(_one_group(coarse, width), rows, threads, 1)
+    coarse = _kmeans(coarse_rows, groups, COARSE_ROUNDS, rng, threads)
+    group_of = assign(_one_group(coarse, rows.width), rows, threads)
     order = np.argsort(group_of, kind="stable")
     sizes = np.bincount(group_of, minlength=groups).astype(np.int64)
     kept = sizes > 0
@@ -201,11 +203,11 @@ def train(rows: Floats, count: int, width: int, rng: np.random.Generator, thread
 
     def clustered(group: int) -> npt.NDArray[np.float64]:
         members = rows[order[ends[group] - sizes[kept][group] : ends[group]]]
-        return _kmeans(members, int(shares[group]), GROUP_ROUNDS, width, np.random.default_rng(seeds[group]), 1)
+        return _kmeans(members, int(shares[group]), GROUP_ROUNDS, np.random.default_rng(seeds[group]), 1)
 
     # Many small groups: whole ones side by side, not the halves of one.
     children = list(in_order(clustered, range(len(shares)), threads))
     starts = np.concatenate([[0], np.cumsum(shares)]).astype(np.uint32)
-    centroids = grouped(np.concatenate(children), starts, width)
+    centroids = grouped(np.concatenate(children), starts, rows.width)
     values = _updated(centroids.decoded(), rows, assign(centroids, rows, threads), rng, threads)
-    return grouped(values, starts, width)
+    return grouped(values, starts, rows.width)

@@ -41,9 +41,9 @@ def train_codec(sample: Sample, settings: TokenBuild, threads: int) -> ResidualC
     rng = np.random.default_rng(settings.seed)
     quantile = settings.levels == "quantile"
     signs = rotation_signs(sample.dimensions, rng)[: 0 if quantile else None]
-    rows = sample.take_rotated(signs, threads)
+    rows = sample.take_rotated(signs, padded_width(sample.dimensions, settings.bits), threads)
     count = min(settings.centroids, len(rows)) or centroid_count(sample.tokens, len(rows))
-    centroids = train(rows, count, padded_width(sample.dimensions, settings.bits), rng, threads)
+    centroids = train(rows, count, rng, threads)
     if quantile and settings.bits < 16:
         return quantile_codec(centroids, rows, settings.bits, threads)
     return gaussian_codec(centroids, signs, rows, settings.bits)

@@ -22,6 +22,7 @@ from ..kernels import _native, chosen_kernels, reference
 from ..representations.multi_vector import FloatArray
 from ..settings import Bits
 from .clustering import CENTROID_ZERO, Centroids, assign, decode_levels, grouped
+from .signed_rows import SignedRows
 
 Floats = npt.NDArray[np.float32]
 
@@ -113,6 +114,10 @@ class ResidualCodec:
         """(n, d) a rotated copy."""
         return rotated(rows, self.signs, threads)
 
+    def nearest(self, rotated: Floats, threads: int) -> npt.NDArray[np.uint32]:
+        """Rotated rows (n, d) -> (n,) their centroids."""
+        return assign(self.centroids, SignedRows.of(rotated, self.centroids.rows.shape[1], threads), threads)
+
     def encode(
         self, rotated: Floats, nearest: npt.NDArray[np.uint32], threads: int
     ) -> tuple[npt.NDArray[np.uint8], Floats]:
@@ -144,7 +149,7 @@ class ResidualCodec:
     def left_over(self, rows: FloatArray, threads: int) -> float:
         """Rows (n, d) -> the share of their energy that their centroids do not explain: what drift is measured by."""
         turned = self.rotated(rows, threads)
-        nearest = assign(self.centroids, turned, threads)
+        nearest = self.nearest(turned, threads)
         means = decode_levels(self.centroids.rows[nearest], self.centroids.scales[nearest], self.dimensions)
         energy = float(np.square(turned, dtype=np.float64).sum())
         return float(np.square(turned - means, dtype=np.float64).sum()) / energy if energy else 0.0
@@ -158,16 +163,15 @@ def flat_codec(dimensions: int, bits: Bits) -> ResidualCodec:
     return ResidualCodec(bits, centroids, none, np.zeros(16, np.uint8), none[:, 0].copy(), 1.0, CENTROID_ZERO, False)
 
 
-def rotated(rows: FloatArray, signs: Floats, threads: int, out: Floats | None = None) -> Floats:
-    """(n, d) a rotated float32 copy, in `out` if that is given."""
-    if out is None:
-        out = np.empty(rows.shape, np.float32)
+def rotated(rows: FloatArray, signs: Floats, threads: int) -> Floats:
+    """(n, d) a rotated float32 copy."""
+    out = np.empty(rows.shape, np.float32)
     given: npt.NDArray[Any] = rows.view(np.uint16) if rows.dtype == np.float16 else rows
     _native.rotated(given, signs, out, threads, chosen_kernels())
     return out
 
 
-def gaussian_codec(centroids: Centroids, signs: Floats, sample: Floats, bits: int) -> ResidualCodec:
+def gaussian_codec(centroids: Centroids, signs: Floats, sample: SignedRows, bits: int) -> ResidualCodec:
     """Lloyd–Max levels on the 64-step grid; nothing to train but the unit in which token scales are stored."""
     level_bytes = np.zeros(16, np.uint8)
     cutoffs = np.zeros(0, np.float32)
@@ -178,14 +182,15 @@ def gaussian_codec(centroids: Centroids, signs: Floats, sample: Floats, bits: in
         level_bytes[: 2**bits] = snapped
         values = (snapped - CENTROID_ZERO) * grid
         cutoffs = ((values[1:] + values[:-1]) / 2).astype(np.float32)
-    # A typical coordinate of the sample (n, d): token scales are then moderate numbers whatever the vectors' length.
-    unit = float(np.sqrt(np.einsum("ij,ij->", sample, sample, dtype=np.float64) / sample.size)) or 1.0
+    # A typical coordinate of the sample: token scales are then moderate numbers whatever the vectors' length.
+    some = sample[:: max(1, len(sample) // 4096)].decoded()
+    unit = float(np.sqrt(np.square(some, dtype=np.float64).mean())) or 1.0
     return ResidualCodec(bits, centroids, signs, level_bytes, cutoffs, unit, CENTROID_ZERO, False)
 
 
-def quantile_codec(centroids: Centroids, sample: Floats, bits: int, threads: int) -> ResidualCodec:
-    """ColBERTv2's levels, from the residuals of the sample (n, d)."""
-    residuals = sample - centroids.decoded()[assign(centroids, sample, threads)]
+def quantile_codec(centroids: Centroids, sample: SignedRows, bits: int, threads: int) -> ResidualCodec:
+    """ColBERTv2's levels, from the residuals of the sample."""
+    residuals = sample.decoded() - centroids.decoded()[assign(centroids, sample, threads)]
     count = 2**bits
     cutoffs = np.quantile(residuals, np.arange(1, count) / count)
     weights = np.quantile(residuals, (np.arange(count) + 0.5) / count)

@@ -22,7 +22,6 @@ from ..errors import DamagedIndex, VectorsError
 from ..kernels import _native
 from ..representations.multi_vector import TokenVectors, checked_finite
 from ..settings import TokenBuild
-from .clustering import assign
 from .in_order import in_order
 from .residual_codec import ResidualCodec
 from .storage import REMEDY, ArrayWriter, FileFacts, fsync_folder, map_array, write_arrays
@@ -143,7 +142,7 @@ def _encoded(
     halves = settings.bits == 16 or settings.refinement == "float16"
     if halves and np.abs(rotated).max(initial=0) > SAFE_IN_FLOAT16:
         _refuse_beyond_float16(chunk, first_row)
-    nearest = assign(codec.centroids, rotated, 1)
+    nearest = codec.nearest(rotated, 1)
     arrays: dict[str, npt.NDArray[Any]] = {"centroids": nearest, "codes": chunk.flat}
     if codec.bits < 16:
         arrays["codes"], arrays["scales"] = codec.encode(rotated, nearest, 1)

@@ -12,6 +12,7 @@ from ..errors import VectorsError
 from ..representations.multi_vector import FloatArray, TokenVectors, checked_finite, first_unusable_row
 from .clustering import sample_share, sampled
 from .residual_codec import rotated
+from .signed_rows import SignedRows
 
 CHUNK_FLOATS = 1 << 21  # 8 MB as float32: small enough for the allocator to reuse, so that pages are not faulted anew
 
@@ -134,16 +135,16 @@ class Sample:
             self._rows[i] = self._rows[i][kept]
             self._positions[i] = positions[kept]
 
-    def take_rotated(self, signs: npt.NDArray[np.float32], threads: int) -> npt.NDArray[np.float32]:
-        """(n, d) the sampled vectors rotated, handed over: they are not kept here."""
-        rows = np.empty((sum(map(len, self._rows)), self.dimensions), np.float32)
+    def take_rotated(self, signs: npt.NDArray[np.float32], width: int, threads: int) -> SignedRows:
+        """The sampled vectors, rotated, handed over: they are not kept here."""
+        rows = SignedRows.empty(sum(map(len, self._rows)), self.dimensions, width)
         begin = 0
-        for part in self._rows:
-            rotated(part, signs, threads, rows[begin : begin + len(part)])
+        for part, positions in zip(self._rows, self._positions, strict=True):
+            turned = rotated(part, signs, threads)
+            unusable = first_unusable_row(turned)
+            if unusable is not None:
+                checked_finite(turned[unusable : unusable + 1], "the vectors", int(positions[unusable]))
+            rows[begin : begin + len(part)].fill(turned, threads)
             begin += len(part)
         self._rows.clear()
-        unusable = first_unusable_row(rows)
-        if unusable is not None:
-            position = int(np.concatenate(self._positions)[unusable])
-            checked_finite(rows[unusable : unusable + 1], "the vectors", position)
         return rows

@@ -122,9 +122,19 @@ def rotated(
     threads: int,
     kernels: str,
 ) -> None: ...
+def to_signed_rows(
+    rows: npt.NDArray[np.float32],
+    bytes: npt.NDArray[np.int8],
+    scales: npt.NDArray[np.float32],
+    sums: npt.NDArray[np.int32],
+    threads: int,
+    kernels: str,
+) -> None: ...
 def assign(
     centroids: Centroids,
-    rows: npt.NDArray[np.float32],
+    bytes: npt.NDArray[np.int8],
+    scales: npt.NDArray[np.float32],
+    sums: npt.NDArray[np.int32],
     nearest: npt.NDArray[np.uint32],
     most_groups: int,
     reach: float,
@@ -132,11 +142,14 @@ def assign(
     kernels: str,
 ) -> None: ...
 def sum_by_centroid(
-    rows: npt.NDArray[np.float32],
+    bytes: npt.NDArray[np.int8],
+    scales: npt.NDArray[np.float32],
+    byte_sums: npt.NDArray[np.int32],
     nearest: npt.NDArray[np.uint32],
     sums: npt.NDArray[np.float64],
     counts: npt.NDArray[np.int64],
     threads: int,
+    kernels: str,
 ) -> None: ...
 def encode(
     codec: Codec,

@@ -15,6 +15,8 @@ Bytes = npt.NDArray[np.uint8]
 
 UNIT = 16
 CENTROID_ZERO = np.float32(31.5)
+QUERY_BYTE = np.float32(127)
+VECTOR_BYTE = np.float32(63)
 
 
 def rotate(rows: Floats, signs: Floats) -> Floats:
@@ -54,21 +56,21 @@ def _hadamard(x: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class SignedBytes:
-    """Query tokens as bytes: value = scale · byte. rows (q, width) int8, scale (q,), sums (q,) int32."""
+    """Query tokens (or vectors) as bytes: value = scale · byte. rows (q, width) int8, scale (q,), sums (q,) int32."""
 
     rows: npt.NDArray[np.int8]
     scale: Floats
     sums: npt.NDArray[np.int32]
 
 
-def to_signed_bytes(rows: Floats, width: int) -> SignedBytes:
-    """(q, d) -> bytes padded to (q, width)."""
+def to_signed_bytes(rows: Floats, width: int, most: np.float32 = QUERY_BYTE) -> SignedBytes:
+    """(q, d) -> bytes of at most `most`, padded to (q, width)."""
     largest = np.abs(rows).max(axis=1).astype(np.float32)
     largest[largest < np.float32(1e-30)] = 0
-    factor = np.divide(np.float32(127), largest, out=np.zeros_like(largest), where=largest > 0)
+    factor = np.divide(most, largest, out=np.zeros_like(largest), where=largest > 0)
     padded = np.zeros((len(rows), width), np.int8)
     padded[:, : rows.shape[1]] = np.rint(rows * factor[:, None]).astype(np.int8)
-    return SignedBytes(padded, largest / np.float32(127), padded.sum(axis=1, dtype=np.int32))
+    return SignedBytes(padded, largest / most, padded.sum(axis=1, dtype=np.int32))
 
 
 def _dots(levels: Bytes, query: SignedBytes) -> Floats:
@@ -152,8 +154,9 @@ def encode_residuals(
     if not format.scales_whole_vector:
         ratio = np.divide(np.float32(d), energy, out=np.zeros_like(energy), where=energy > 0)
         factor = np.sqrt(ratio)
-    codes = (residual * factor[:, None])[:, :, None] > cutoffs
-    levels = codes.sum(axis=2)
+    fineness = np.float32(16384) / max(np.abs(cutoffs).max(), np.float32(1e-6))  # compared as 16-bit integers
+    fine = np.rint(np.clip(residual * (factor * fineness)[:, None], -32767, 32767))
+    levels = (fine[:, :, None] > np.rint(cutoffs * fineness)).sum(axis=2)
     decoded = format.level_bytes[levels].astype(np.float32) - np.float32(format.zero)
     packed = pack(levels, format.bits)
     if format.scales_whole_vector:

@@ -1,4 +1,4 @@
-// AVX2 kernels (with F16C, which every AVX2 processor has). No fused multiply-add: see kernels.hpp.
+// AVX2 kernels for searching (with F16C, which every AVX2 processor has). No fused multiply-add: see kernels.hpp.
 #include "kernels.hpp"
 #include "half.hpp"
 
@@ -10,56 +10,6 @@
 namespace asterism {
 namespace {
 
-// The three butterflies inside a vector of eight: add the swapped neighbour to +x or -x.
-inline __m256 hadamard8(__m256 x) {
-    const __m256 minus = _mm256_set1_ps(-0.0f);
-    x = _mm256_add_ps(_mm256_permute_ps(x, 0xb1), _mm256_xor_ps(x, _mm256_blend_ps(_mm256_setzero_ps(), minus, 0xaa)));
-    x = _mm256_add_ps(_mm256_permute_ps(x, 0x4e), _mm256_xor_ps(x, _mm256_blend_ps(_mm256_setzero_ps(), minus, 0xcc)));
-    return _mm256_add_ps(_mm256_permute2f128_ps(x, x, 1), _mm256_xor_ps(x, _mm256_blend_ps(_mm256_setzero_ps(), minus, 0xf0)));
-}
-
-// The butterflies at distances 1, 2 and 4; returns the first distance left to do.
-inline std::size_t small_butterflies(float* x, std::size_t n) {
-    if (n < 8) return 1;
-    for (std::size_t j = 0; j < n; j += 8) _mm256_storeu_ps(x + j, hadamard8(_mm256_loadu_ps(x + j)));
-    return 8;
-}
-
-// Sixteen numbers in two registers, looked up eight at a time.
-struct Table16 {
-    __m256 low, high;
-
-    explicit Table16(const float (&values)[16]) : low(_mm256_loadu_ps(values)), high(_mm256_loadu_ps(values + 8)) {}
-    __m256 at(__m256i index) const {
-        const __m256 above_seven = _mm256_castsi256_ps(_mm256_slli_epi32(index, 28));
-        return _mm256_blendv_ps(_mm256_permutevar8x32_ps(low, index), _mm256_permutevar8x32_ps(high, index), above_seven);
-    }
-};
-
-// A binary search for eight coordinates at once.
-inline void quantise(const float* residual, float factor, const ResidualCoder& coder, std::uint8_t* codes, float* decoded) {
-    const int count = 1 << coder.format.bits;
-    float cutoffs[16] = {}, values[16] = {};
-    std::copy(coder.cutoffs, coder.cutoffs + count - 1, cutoffs);
-    for (int code = 0; code < count; ++code) values[code] = static_cast<float>(coder.format.levels[code]) - coder.zero;
-    const Table16 cutoff_of(cutoffs), value_of(values);
-    for (std::size_t j = 0; j < coder.width; j += 8) {
-        const __m256 x = _mm256_mul_ps(_mm256_loadu_ps(residual + j), _mm256_set1_ps(factor));
-        __m256i code = _mm256_setzero_si256();
-        for (int step = count / 2; step > 0; step /= 2) {
-            const __m256 cutoff = cutoff_of.at(_mm256_add_epi32(code, _mm256_set1_epi32(step - 1)));
-            const __m256i greater = _mm256_castps_si256(_mm256_cmp_ps(x, cutoff, _CMP_GT_OQ));
-            code = _mm256_add_epi32(code, _mm256_and_si256(greater, _mm256_set1_epi32(step)));
-        }
-        _mm256_storeu_ps(decoded + j, value_of.at(code));
-        const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(code), _mm256_extracti128_si256(code, 1));
-        _mm_storel_epi64(reinterpret_cast<__m128i*>(codes + j), _mm_packus_epi16(words, words));
-    }
-}
-
-#include "rotate.inl"
-#include "to_signed_bytes.inl"
-#include "encode_residual.inl"
 #include "add_row.inl"
 
 // 64 products at once: levels are at most 63, so the sum of four products fits 16 bits.
@@ -127,77 +77,6 @@ void centroid_scores_of(const std::uint8_t* rows, const float* scales, std::size
 void centroid_scores(const std::uint8_t* rows, const float* scales, std::size_t n, const QueryLevels& query, float* out) {
     if (query.width == 128) centroid_scores_of<true>(rows, scales, n, query, out);
     else centroid_scores_of<false>(rows, scales, n, query, out);
-}
-
-inline __m256i four_dimensions(const std::uint8_t* levels) {
-    std::int32_t four;
-    std::memcpy(&four, levels, sizeof four);
-    return _mm256_set1_epi32(four);
-}
-
-// The products of `kRows` rows with eight vectors, one vector a lane: nothing is left to add up across lanes.
-template <std::size_t kRows>
-inline void dot_side_by_side(const std::uint8_t* rows, const EightVectors& vectors, __m256i (&sums)[kRows]) {
-    for (auto& sum : sums) sum = _mm256_setzero_si256();
-    for (std::size_t k = 0; k < vectors.width; k += 8) {
-        const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(vectors.quads + k * kQueryGroup));
-        const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(vectors.quads + (k + 4) * kQueryGroup));
-        for (std::size_t r = 0; r < kRows; ++r) {
-            const std::uint8_t* levels = rows + r * vectors.width + k;
-            const __m256i pairs = _mm256_add_epi16(_mm256_maddubs_epi16(four_dimensions(levels), low),
-                                                   _mm256_maddubs_epi16(four_dimensions(levels + 4), high));
-            sums[r] = _mm256_add_epi32(sums[r], _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
-        }
-    }
-}
-
-// Calls use(row, closeness of the eight vectors) for every row, in order.
-template <class Use>
-inline void for_each_closeness(const CentroidRows& centroids, const EightVectors& vectors, Use use) {
-    constexpr std::size_t kTogether = 4;  // rows that share the vectors' loads
-    const __m256 vector_scale = _mm256_loadu_ps(vectors.scale);
-    const __m256 offset = _mm256_loadu_ps(vectors.offset);
-    const auto finish = [&](std::size_t row, __m256i sum) {
-        const __m256 factor = _mm256_mul_ps(_mm256_set1_ps(centroids.scales[row]), vector_scale);
-        const __m256 product = _mm256_mul_ps(factor, _mm256_sub_ps(_mm256_cvtepi32_ps(sum), offset));
-        use(row, _mm256_sub_ps(product, _mm256_set1_ps(centroids.half_norms[row])));
-    };
-    std::size_t row = 0;
-    for (; row + kTogether <= centroids.count; row += kTogether) {
-        __m256i sums[kTogether];
-        dot_side_by_side(centroids.rows + row * vectors.width, vectors, sums);
-        for (std::size_t r = 0; r < kTogether; ++r) finish(row + r, sums[r]);
-    }
-    for (; row < centroids.count; ++row) {
-        __m256i sums[1];
-        dot_side_by_side(centroids.rows + row * vectors.width, vectors, sums);
-        finish(row, sums[0]);
-    }
-}
-
-void closeness(const CentroidRows& centroids, const EightVectors& vectors, float* out) {
-    for_each_closeness(centroids, vectors, [out](std::size_t row, __m256 close) { _mm256_storeu_ps(out + row * kQueryGroup, close); });
-}
-
-void nearest(const CentroidRows& centroids, const EightVectors& vectors, float* closest, std::uint32_t* nearest) {
-    __m256 best = _mm256_loadu_ps(closest);
-    __m256i chosen = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(nearest));
-    for_each_closeness(centroids, vectors, [&](std::size_t row, __m256 close) {
-        const __m256 nearer = _mm256_cmp_ps(close, best, _CMP_GT_OQ);
-        best = _mm256_blendv_ps(best, close, nearer);
-        const __m256i id = _mm256_set1_epi32(static_cast<int>(centroids.first + static_cast<std::uint32_t>(row)));
-        chosen = _mm256_blendv_epi8(chosen, id, _mm256_castps_si256(nearer));
-    });
-    _mm256_storeu_ps(closest, best);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(nearest), chosen);
-}
-
-void widen(const std::uint16_t* halves, std::size_t n, float* floats) {
-    std::size_t j = 0;
-    for (; j + 8 <= n; j += 8) {
-        _mm256_storeu_ps(floats + j, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(halves + j))));
-    }
-    for (; j < n; ++j) floats[j] = half_to_float(halves[j]);
 }
 
 std::size_t above(const float* scores, std::size_t n, std::size_t columns, const float* thresholds, std::uint32_t* out) {
@@ -415,10 +294,17 @@ std::size_t reaching(const std::uint16_t* sums, std::size_t n, std::uint16_t lea
 
 }  // namespace
 
-const Kernels& avx2_kernels() {
-    static const Kernels table{"avx2", rotate, to_signed_bytes, encode_residual, centroid_scores, closeness, nearest, widen, above, to_bytes,
-                               interaction, maxsim_codes, score_code, maxsim_floats<float>, maxsim_floats<std::uint16_t>, add_row, reaching};
-    return table;
+void use_avx2_for_searching(Kernels& kernels) {
+    kernels.centroid_scores = centroid_scores;
+    kernels.above = above;
+    kernels.to_bytes = to_bytes;
+    kernels.interaction = interaction;
+    kernels.maxsim_codes = maxsim_codes;
+    kernels.score_code = score_code;
+    kernels.maxsim_float32 = maxsim_floats<float>;
+    kernels.maxsim_float16 = maxsim_floats<std::uint16_t>;
+    kernels.add_row = add_row;
+    kernels.reaching = reaching;
 }
 
 }  // namespace asterism
