@@ -60,8 +60,8 @@ sanitize: $(SANITIZED)/.installed
 	ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/bin/python -m pytest --capture sys -m "not slow and not reference" -p no:cacheprovider \
 	tests/unit tests/parity tests/property tests/faults \
 	--ignore tests/unit/encoders --ignore tests/unit/evaluation --ignore tests/parity/test_encoders_equal_references.py \
-	--ignore tests/parity/test_default_model.py --ignore tests/unit/test_retriever.py \
-	--ignore tests/unit/test_command_line.py --ignore tests/unit/test_views_command_line.py \
+	--ignore tests/parity/test_default_model.py --ignore tests/unit/retriever \
+	--ignore tests/unit/command_line --ignore tests/unit/test_views_command_line.py \
 	--ignore tests/unit/test_bad_documents.py --ignore tests/faults/test_killed_writers.py
 
 $(SANITIZED)/.installed: $(NATIVE) $(wildcard src/asterism/*.py src/asterism/*/*.py)

@@ -58,6 +58,7 @@ class Asterism(Engine):
             ("default", {}),
             ("least", colbert(4, 256, 0.5)),
             ("less", colbert(4, 512, 1.0)),
+            ("lean", colbert(8, 512, 0.25)),
             ("narrow", colbert(8, 1024, 1.75)),
             ("wide", colbert(16, 2048, 3.0, rescore=3)),
             ("wider", colbert(32, 4096, 4.0, rescore=5)),

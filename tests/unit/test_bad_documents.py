@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests import layouts
-from tests.unit.test_command_line import CORPUS, Ran, jsonl, run
+from tests.unit.command_line.running import CORPUS, Ran, jsonl, run
 
 GOOD = b'{"_id": "good", "text": "a fox"}\n'
 

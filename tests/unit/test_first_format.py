@@ -12,7 +12,7 @@ from asterism.errors import SettingError
 from asterism.indexed_model import loaded_model, model_identity
 from tests import layouts
 from tests.golden.index_files import HERE
-from tests.unit.test_command_line import run
+from tests.unit.command_line.running import run
 
 METHODS = ("exact", "colbert", "xtr")
 SETTINGS = EncoderSettings(precision="float32")

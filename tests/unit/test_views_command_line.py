@@ -11,7 +11,7 @@ import pytest
 from asterism import Retriever
 from asterism.search.fusion import M3
 from tests import layouts
-from tests.unit.test_command_line import jsonl, on_terminal, run
+from tests.unit.command_line.running import jsonl, on_terminal, run
 
 METHODS = ["exact", "colbert", "xtr", "dense", "lexical", "hybrid"]
 FUSIONS = ["hybrid:linear", "hybrid:rrf", *(f"hybrid:{name}" for name in M3)]

@@ -183,14 +183,14 @@ def gaussian_codec(centroids: Centroids, signs: Floats, sample: SignedRows, bits
         values = (snapped - CENTROID_ZERO) * grid
         cutoffs = ((values[1:] + values[:-1]) / 2).astype(np.float32)
     # A typical coordinate of the sample: token scales are then moderate numbers whatever the vectors' length.
-    some = sample[:: max(1, len(sample) // 4096)].decoded()
-    unit = float(np.sqrt(np.square(some, dtype=np.float64).mean())) or 1.0
+    unit = float(np.sqrt(np.square(sample.evenly(4096).decoded(), dtype=np.float64).mean())) or 1.0
     return ResidualCodec(bits, centroids, signs, level_bytes, cutoffs, unit, CENTROID_ZERO, False)
 
 
 def quantile_codec(centroids: Centroids, sample: SignedRows, bits: int, threads: int) -> ResidualCodec:
-    """ColBERTv2's levels, from the residuals of the sample."""
-    residuals = sample.decoded() - centroids.decoded()[assign(centroids, sample, threads)]
+    """ColBERTv2's levels, from the residuals of up to 50,000 vectors (its own code holds out no more)."""
+    some = sample.evenly(50_000)
+    residuals = some.decoded() - centroids.decoded()[assign(centroids, some, threads)]
     count = 2**bits
     cutoffs = np.quantile(residuals, np.arange(1, count) / count)
     weights = np.quantile(residuals, (np.arange(count) + 0.5) / count)

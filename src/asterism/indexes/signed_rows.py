@@ -51,6 +51,10 @@ class SignedRows:
         """Some of the vectors."""
         return SignedRows(self.dimensions, self.bytes[chosen], self.scales[chosen], self.sums[chosen])
 
+    def evenly(self, most: int) -> SignedRows:
+        """Up to `most` of the vectors, evenly spaced."""
+        return self[np.arange(0, len(self), -(-len(self) // most))]
+
     def decoded(self) -> Floats:
         """(n, d) their values."""
         values: Floats = self.scales[:, None] * self.bytes[:, : self.dimensions]

@@ -1,0 +1,185 @@
+"""Add, update, delete, get; compact, check, info."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from asterism import Document, Retriever, retriever
+from asterism.errors import (
+    DamagedIndex,
+    DocumentError,
+    UnknownDocument,
+)
+from tests.unit.retriever.documents import FEW, QUERIES, Put, words
+
+
+def test_documents_come_back_as_they_were(put: Put) -> None:
+    odd = Document("ünï#code 東京", "a\r\n\tb \U0001f98a", "t", {"list": [1, {"x": None}], "half": 0.5, "yes": True})
+    made = put([*FEW, odd])
+    assert made.get(odd.id) == odd
+    assert odd.id in made
+    assert "other" not in made
+    assert 5 not in made
+    assert "\ud800" not in made
+    with pytest.raises(UnknownDocument, match="'other'"):
+        made.get("other")
+
+
+def test_add_takes_generators_and_tells_progress(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retriever, "BATCH_DOCUMENTS", 3)
+    made, told = put([]), []
+    assert made.add((document for document in words(8)), progress=told.append) == 8
+    assert told == [3, 6, 8]
+    assert len(made) == 8
+    assert made.add([]) == made.add(iter(())) == 0
+
+
+def test_long_documents_make_small_batches(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retriever, "BATCH_CHARACTERS", 100)
+    told: list[int] = []
+    put([]).add([Document(f"{i}", "fox " * 20) for i in range(4)], progress=told.append)
+    assert told == [2, 4]
+
+
+def not_a_document() -> Any:
+    return {"_id": "bad", "text": "a dict"}
+
+
+def bad_document() -> Any:
+    return Document("bad\n", "an id with a newline")
+
+
+def unreadable_document() -> Any:
+    return Path("/nowhere/at/all").read_text()
+
+
+@pytest.mark.parametrize("bad", [not_a_document, bad_document, unreadable_document])
+def test_a_batch_is_there_or_not(put: Put, monkeypatch: pytest.MonkeyPatch, bad: Callable[[], Any]) -> None:
+    monkeypatch.setattr(retriever, "BATCH_DOCUMENTS", 2)
+    made, given = put([]), words(6)
+
+    def documents() -> Iterator[Document]:
+        yield from given[:3]
+        yield bad()
+        yield from given[3:]
+
+    with pytest.raises(DocumentError):
+        made.add(documents())
+    assert list(made) == given[:2]
+    made.check()
+    assert made.add(made.missing(given)) == 4
+    assert list(made) == given
+
+
+def test_an_error_of_the_generator_comes_through(put: Put) -> None:
+    def documents() -> Iterator[Document]:
+        yield FEW[0]
+        raise RuntimeError("mine")
+
+    made = put([])
+    with pytest.raises(RuntimeError, match="mine"):
+        made.add(documents())
+    assert len(made) == 0
+
+
+def test_an_existing_id_is_an_error(put: Put) -> None:
+    made = put()
+    with pytest.raises(DocumentError, match=r"'fox' already: pass update=True \(--update\)"):
+        made.add([Document("new", "new"), Document("fox", "other")])
+    assert list(made) == FEW
+
+
+@pytest.mark.parametrize("update", [False, True])
+def test_an_id_given_twice_is_an_error(put: Put, update: bool) -> None:
+    made = put()
+    with pytest.raises(DocumentError, match="'a' was given twice"):
+        made.add([Document("a", "1"), Document("b", "2"), Document("a", "3")], update=update)
+    assert list(made) == FEW
+
+
+def test_update_replaces(put: Put) -> None:
+    made = put()
+    new = [Document("fox", "read and write a file", metadata={"year": 1}), Document("more", "more")]
+    assert made.update(new) == 2
+    assert list(made) == [*FEW[1:], *new]
+    ranking = made.search("read and write a file", 1, filter={"year": 1})
+    assert ranking[0].document == new[0]
+    assert made.search("fox", filter={"year": 1999}).ids == []
+
+
+def test_delete(put: Put) -> None:
+    made = put()
+    with pytest.raises(UnknownDocument, match="'no': nothing was deleted"):
+        made.delete(["fox", "no"])
+    assert len(made) == 4
+    assert made.delete(["fox", "no", "fox"], missing_ok=True) == 1
+    assert made.delete(id for id in ("light", "python")) == 2
+    assert made.search("fox", 4).ids == ["empty"]
+    assert made.delete([]) == 0
+    made.add(FEW[:1])
+    assert sorted(made.search("fox", 4).ids) == ["empty", "fox"]
+
+
+def test_missing_goes_on_where_it_stopped(put: Put) -> None:
+    made = put(FEW[:2])
+    assert list(made.missing(FEW)) == FEW[2:]
+    assert made.add(made.missing(FEW)) == 2
+    assert list(made.missing(iter(FEW))) == []
+
+
+def test_iterating_does_not_hold_the_index(put: Put) -> None:
+    made = put()
+    with closing(iter(made)) as documents:  # type: ignore[type-var]
+        for document in documents:
+            assert made.get(document.id) == document
+            made.delete([document.id])
+    assert len(made) == 0
+
+
+def test_compact_drops_the_dead_and_changes_no_answer(put: Put) -> None:
+    made = put(words(40))
+    made.add([Document("late", "late")])
+    made.delete([f"d{i}" for i in range(15)])
+    before = made.search_many(QUERIES, 30)
+    assert made.info()["deleted"] == 15
+    made.compact()
+    info = made.info()
+    assert (info["documents"], info["deleted"], info["segments"]) == (26, 0, 1)
+    assert made.search_many(QUERIES, 30) == before
+    made.check()
+
+
+def test_info(put: Put) -> None:
+    made = put()
+    info = made.info()
+    files = [file for file in made.path.rglob("*") if file.suffix in (".npy", ".sqlite")]
+    assert info["bytes"] == sum(file.stat().st_size for file in files)
+    assert (info["documents"], info["segments"], info["storage"]) == (4, 1, "floats, searched exactly")
+    assert put([], "empty.ast").info()["dimensions"] == 16
+
+
+def test_check_finds_damage(put: Put) -> None:
+    made = put()
+    made.check()
+    made.close()
+    file = next(made.path.rglob("codes.npy"))
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.write_bytes(content)
+    with Retriever.open(made.path) as opened, pytest.raises(DamagedIndex, match=r"codes\.npy"):
+        opened.check()
+
+
+def test_a_job_is_remembered_until_it_is_finished(put: Put) -> None:
+    made = put()
+    assert made.job() is None
+    made.start_job({"bits": 4})
+    with Retriever.open(made.path) as opened:
+        assert opened.job() == {"bits": 4}
+        opened.finish_job()
+    assert made.job() is None
