@@ -49,10 +49,11 @@ void bind_building(nb::module_& m) {
         "to_signed_rows",
         [](In<float, 2> rows, Out<std::int8_t, 2> bytes, Out<float, 1> scales, Out<std::int32_t, 1> sums, std::size_t threads,
            const std::string& kernels) {
-            nb::gil_scoped_release release;
-            const Kernels& chosen = kernels_named(kernels);
             const std::size_t d = rows.shape(1);
             const std::size_t width = bytes.shape(1);
+            if (width < d) throw nb::value_error("the bytes are narrower than the rows");
+            nb::gil_scoped_release release;
+            const Kernels& chosen = kernels_named(kernels);
             Team team(threads);
             team.run([&](std::size_t rank) {
                 const Range mine = part_of(rows.shape(0), rank, team.size());
@@ -67,6 +68,7 @@ void bind_building(nb::module_& m) {
         "assign",
         [](const PyCentroids& centroids, In<std::int8_t, 2> bytes, In<float, 1> scales, In<std::int32_t, 1> sums,
            Out<std::uint32_t, 1> nearest, std::size_t most_groups, float reach, std::size_t threads, const std::string& kernels) {
+            if (bytes.shape(1) != centroids.rows.shape(1)) throw nb::value_error("the bytes are not as wide as the centroids");
             nb::gil_scoped_release release;
             const SignedRows rows{bytes.shape(0), bytes.shape(1), bytes.data(), scales.data(), sums.data()};
             assign(kernels_named(kernels), centroids.tree(), rows, {most_groups, reach}, threads, nearest.data());
@@ -74,14 +76,14 @@ void bind_building(nb::module_& m) {
         "centroids"_a, "bytes"_a, "scales"_a, "sums"_a, "nearest"_a, "most_groups"_a, "reach"_a, "threads"_a, "kernels"_a);
     m.def(
         "sum_by_centroid",
-        [](In<std::int8_t, 2> bytes, In<float, 1> scales, In<std::int32_t, 1> byte_sums, In<std::uint32_t, 1> nearest, Out<double, 2> sums,
-           Out<std::int64_t, 1> counts, std::size_t threads, const std::string& kernels) {
+        [](In<std::int8_t, 2> bytes, In<float, 1> scales, In<std::uint32_t, 1> nearest, Out<double, 2> sums, Out<std::int64_t, 1> counts,
+           std::size_t threads, const std::string& kernels) {
             nb::gil_scoped_release release;
-            const SignedRows rows{bytes.shape(0), bytes.shape(1), bytes.data(), scales.data(), byte_sums.data()};
+            const SignedRows rows{bytes.shape(0), bytes.shape(1), bytes.data(), scales.data(), nullptr};
             sum_by_centroid(kernels_named(kernels), rows, sums.shape(1), nearest.data(), counts.shape(0), threads, sums.data(),
                             counts.data());
         },
-        "bytes"_a, "scales"_a, "byte_sums"_a, "nearest"_a, "sums"_a, "counts"_a, "threads"_a, "kernels"_a);
+        "bytes"_a, "scales"_a, "nearest"_a, "sums"_a, "counts"_a, "threads"_a, "kernels"_a);
     m.def(
         "encode",
         [](const PyCodec& codec, In<float, 2> rows, In<std::uint32_t, 1> nearest, Out<std::uint8_t, 2> codes, Out<float, 1> scales,

@@ -38,7 +38,10 @@ struct PyCodec {
         const std::size_t row_bytes = bits < 16 ? centroids.rows.shape(1) / dimensions_per_unit(bits) * kUnit : 0;
         return {bits, row_bytes, levels.data(), step, scales_whole_vector};
     }
-    ResidualCoder coder() const { return residual_coder(dimensions, centroids.rows.shape(1), format(), zero, cutoffs.data()); }
+    ResidualCoder coder() const {
+        if (bits > 4 || cutoffs.shape(0) + 1 != std::size_t{1} << bits) throw nb::value_error("a codec without codes, or with other cutoffs");
+        return residual_coder(dimensions, centroids.rows.shape(1), format(), zero, cutoffs.data());
+    }
     Codec codec() const {
         const std::size_t count = centroids.half_norms.shape(0);
         return {dimensions, centroids.rows.shape(1), bits,           format(),      zero, count, centroids.rows.data(),

@@ -23,7 +23,10 @@ float encode_residual(const float* row, const ResidualCoder& coder, const std::u
 
     const float energy = lane_dot(residual, residual, width);
     float factor = 1.0f;
-    if (!coder.format.scales_whole_vector) factor = energy > 0.0f ? std::sqrt(static_cast<float>(d) / energy) : 0.0f;
+    if (!coder.format.scales_whole_vector) {
+        const float ratio = static_cast<float>(d) / energy;
+        factor = std::isfinite(ratio) ? std::sqrt(ratio) : 0.0f;  // next to nothing counts as nothing
+    }
     quantise(residual, factor, coder, codes, decoded);
 
     pack(codes, coder.format, packed);

@@ -11,12 +11,11 @@
 namespace asterism {
 
 // A code or a centroid is a row of levels 0..63, one byte a dimension; the value is step * (level - zero).
-// Six bits, because two products of a level with a signed query byte, added, still fit 16 bits.
+// Six bits, because four products of a level with a query's signed byte, added, still fit 16 bits.
 inline constexpr float kCentroidZero = 31.5f;
 
-// The largest byte of a query token, and of a vector that looks for its centroid: eight of its products still fit 16 bits.
-inline constexpr float kQueryByte = 127.0f;
-inline constexpr float kVectorByte = 63.0f;
+inline constexpr float kQueryByte = 127.0f;  // the largest of a query token
+inline constexpr float kVectorByte = 63.0f;  // of a vector that looks for its centroid: eight of its products fit 16 bits
 
 // A packed code is a row of 16-byte units: byte j of a unit holds dimensions j, 16 + j, 32 + j ... of that unit,
 // lowest bits first, so that a shift and a mask give 16 consecutive dimensions.

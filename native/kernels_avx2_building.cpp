@@ -1,4 +1,4 @@
-// AVX2 kernels for building an index (with F16C, which every AVX2 processor has). No fused multiply-add: see kernels.hpp.
+// AVX2 kernels that building needs (with F16C, which every AVX2 processor has). No fused multiply-add: see kernels.hpp.
 #include "kernels.hpp"
 #include "half.hpp"
 

@@ -9,7 +9,7 @@
 namespace asterism {
 namespace {
 
-// Adding 1.5 * 2^23 rounds to the nearest integer (ties to even), and that vectorises everywhere.
+// To the nearest integer, ties to even, for numbers up to 2^22: adding 1.5 * 2^23 leaves no other bits, and vectorises everywhere.
 inline float rounded(float x) { return (x + 12582912.0f) - 12582912.0f; }
 
 inline std::size_t small_butterflies(float*, std::size_t) { return 1; }

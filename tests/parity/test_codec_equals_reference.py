@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from asterism.indexes.clustering import assign, train
+from asterism.indexes.clustering import assign, grouped, train
 from asterism.indexes.residual_codec import (
     gaussian_codec,
     lloyd_max,
@@ -28,7 +28,7 @@ def kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     return request.param
 
 
-@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize("d", [*DIMENSIONS, 512, 1000, 4096])
 def test_rotation(d: int, kernels: str) -> None:
     rng = np.random.default_rng(d)
     rows = rng.normal(size=(5, d)).astype(np.float32)
@@ -56,7 +56,7 @@ def test_sums_by_centroid(d: int, kernels: str) -> None:
     rows = SignedRows.of(rng.normal(size=(50, d)).astype(np.float32), padded_width(d, 4), threads=1)
     nearest = rng.integers(7, size=50).astype(np.uint32)
     sums, counts = np.empty((7, d)), np.empty(7, np.int64)
-    _native.sum_by_centroid(rows.bytes, rows.scales, rows.sums, nearest, sums, counts, 2, kernels)
+    _native.sum_by_centroid(rows.bytes, rows.scales, nearest, sums, counts, 2, kernels)
     expected = np.zeros((7, d))
     np.add.at(expected, nearest, rows.decoded().astype(np.float64))
     np.testing.assert_array_equal(sums, expected)
@@ -77,6 +77,22 @@ def test_assignment(d: int, most_groups: int, reach: float, kernels: str) -> Non
     close = reference.closeness(centroids.rows[:-1], centroids.scales[:-1], centroids.half_norms, given)
     close[~np.repeat(looked_into, np.diff(centroids.starts), axis=0)] = -np.inf
     np.testing.assert_array_equal(found, close.argmax(axis=0))
+
+
+@pytest.mark.parametrize("d", [32, 128, 4096])
+def test_the_largest_products_fit(d: int, kernels: str) -> None:
+    """Bytes of ±63 everywhere with levels 0 and 63 everywhere: the most that the sums must hold."""
+    rng = np.random.default_rng(d)
+    values = np.concatenate([np.ones((1, d)), -np.ones((1, d)), rng.choice([-1.0, 1.0], (30, d))])
+    centroids = grouped(values, np.array([0, 1, 2, 20, 32], np.uint32), padded_width(d, 4))
+    rows = values[rng.permutation(32)].astype(np.float32)
+    signed = SignedRows.of(rows, padded_width(d, 4), threads=1)
+    assert np.abs(signed.bytes[:, :d]).min() == 63
+    assert set(np.unique(centroids.rows[:32, :d])) == {0, 63}
+    given = reference.to_signed_bytes(rows, signed.width, reference.VECTOR_BYTE)
+    close = reference.closeness(centroids.rows[:-1], centroids.scales[:-1], centroids.half_norms, given)
+    np.testing.assert_array_equal(assign(centroids, signed, 1, 4, 1e9), close.argmax(axis=0))
+    np.testing.assert_array_equal(values[close.argmax(axis=0)], rows)
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
@@ -102,12 +118,28 @@ def test_codes(d: int, levels: str, bits: int, kernels: str) -> None:
         else quantile_codec(centroids, signed, bits, 1)
     )
     nearest = rng.integers(len(centroids), size=len(rows)).astype(np.uint32)
+    rows[0] = centroids.decoded()[nearest[0]]  # a residual of nothing
     codes, scales = codec.encode(rows, nearest, threads=2)
     form = reference.CodeFormat(bits, codec.level_bytes, codec.step, codec.zero, codec.scales_whole_vector)
     own = centroids.decoded()[nearest]
     expected_codes, expected_scales = reference.encode_residuals(rows, own, codec.cutoffs, form, width)
     np.testing.assert_array_equal(codes, expected_codes)
     np.testing.assert_array_equal(scales, expected_scales)
+
+
+@pytest.mark.parametrize("bits", [1, 2, 4])
+def test_residuals_next_to_nothing(bits: int, kernels: str) -> None:
+    """Where even the reciprocal of their energy is beyond float32."""
+    rows = np.zeros((3, 33), np.float32)
+    rows[:, 0] = [1e-20, -1e-22, 0]
+    width = padded_width(33, bits)
+    none = np.zeros((0, 33), np.float32)
+    centroids = grouped(np.zeros((1, 33)), np.array([0, 1], np.uint32), width)
+    codec = gaussian_codec(centroids, none, SignedRows.of(rows, width, 1), bits)
+    codes, scales = codec.encode(rows, np.zeros(3, np.uint32), threads=1)
+    expected = reference.encode_residuals(rows, np.zeros_like(rows), codec.cutoffs, codec.code_format, width)
+    np.testing.assert_array_equal(codes, expected[0])
+    np.testing.assert_array_equal(scales, expected[1])
 
 
 @pytest.mark.parametrize("bits", [1, 2, 4])

@@ -139,7 +139,7 @@ def _one_group(values: npt.NDArray[np.floating], width: int) -> Centroids:
 def assign(
     centroids: Centroids, rows: SignedRows, threads: int, most_groups: int = MOST_GROUPS, reach: float = REACH
 ) -> npt.NDArray[np.uint32]:
-    """rows (n, d) -> (n,) the nearest centroid among the children of the nearest groups."""
+    """(n,) for each of the rows the nearest centroid among the children of its nearest groups."""
     nearest = np.empty(len(rows), np.uint32)
     given = (rows.bytes, rows.scales, rows.sums)
     _native.assign(centroids.native(), *given, nearest, most_groups, reach, threads, chosen_kernels())
@@ -156,7 +156,7 @@ def _updated(
     """(K, d) means of the assigned rows; a centroid without any moves to a random row."""
     sums = np.empty(values.shape, np.float64)
     counts = np.empty(len(values), np.int64)
-    _native.sum_by_centroid(rows.bytes, rows.scales, rows.sums, nearest, sums, counts, threads, chosen_kernels())
+    _native.sum_by_centroid(rows.bytes, rows.scales, nearest, sums, counts, threads, chosen_kernels())
     empty = np.flatnonzero(counts == 0)
     means = sums / np.maximum(counts, 1)[:, None]
     if empty.size:
@@ -187,7 +187,7 @@ def _shares(sizes: npt.NDArray[np.int64], total: int) -> npt.NDArray[np.int64]:
 
 
 def train(rows: SignedRows, count: int, rng: np.random.Generator, threads: int) -> Centroids:
-    """Rows (n, d) of the sample -> about `count` centroids (a handful more or fewer where groups are tiny)."""
+    """The sample -> about `count` centroids (a handful more or fewer where groups are tiny)."""
     groups = max(1, math.isqrt(count))
     coarse_rows = rows
     if len(rows) > groups * COARSE_SAMPLE:

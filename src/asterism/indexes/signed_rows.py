@@ -1,4 +1,4 @@
-"""Vectors as signed bytes: what is compared with centroids, and a quarter of the memory of floats."""
+"""Vectors as signed bytes: what is compared with centroids, and a quarter of the memory of float32."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class SignedRows:
 
     def evenly(self, most: int) -> SignedRows:
         """Up to `most` of the vectors, evenly spaced."""
-        return self[np.arange(0, len(self), -(-len(self) // most))]
+        return self[np.linspace(0, len(self) - 1, min(len(self), most)).astype(np.int64)]
 
     def decoded(self) -> Floats:
         """(n, d) their values."""

@@ -139,12 +139,12 @@ class Sample:
         """The sampled vectors, rotated, handed over: they are not kept here."""
         rows = SignedRows.empty(sum(map(len, self._rows)), self.dimensions, width)
         begin = 0
-        for part, positions in zip(self._rows, self._positions, strict=True):
+        for positions in self._positions:
+            part = self._rows.pop(0)
             turned = rotated(part, signs, threads)
             unusable = first_unusable_row(turned)
             if unusable is not None:
                 checked_finite(turned[unusable : unusable + 1], "the vectors", int(positions[unusable]))
             rows[begin : begin + len(part)].fill(turned, threads)
             begin += len(part)
-        self._rows.clear()
         return rows

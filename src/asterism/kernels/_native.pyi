@@ -1,4 +1,4 @@
-"""The compiled kernels; see native/bindings.cpp."""
+"""The compiled kernels; see native/*bindings.cpp."""
 
 from typing import Any
 
@@ -144,7 +144,6 @@ def assign(
 def sum_by_centroid(
     bytes: npt.NDArray[np.int8],
     scales: npt.NDArray[np.float32],
-    byte_sums: npt.NDArray[np.int32],
     nearest: npt.NDArray[np.uint32],
     sums: npt.NDArray[np.float64],
     counts: npt.NDArray[np.int64],

@@ -152,8 +152,9 @@ def encode_residuals(
     energy = _lane_sum(residual * residual)
     factor = np.ones(len(rows), np.float32)
     if not format.scales_whole_vector:
-        ratio = np.divide(np.float32(d), energy, out=np.zeros_like(energy), where=energy > 0)
-        factor = np.sqrt(ratio)
+        with np.errstate(divide="ignore", over="ignore"):
+            ratio = np.float32(d) / energy
+        factor = np.sqrt(np.where(np.isfinite(ratio), ratio, np.float32(0)))
     fineness = np.float32(16384) / max(np.abs(cutoffs).max(), np.float32(1e-6))  # compared as 16-bit integers
     fine = np.rint(np.clip(residual * (factor * fineness)[:, None], -32767, 32767))
     levels = (fine[:, :, None] > np.rint(cutoffs * fineness)).sum(axis=2)
