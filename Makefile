@@ -61,8 +61,8 @@ sanitize: $(SANITIZED)/.installed
 	tests/unit tests/parity tests/property tests/faults \
 	--ignore tests/unit/encoders --ignore tests/unit/evaluation --ignore tests/parity/test_encoders_equal_references.py \
 	--ignore tests/parity/test_default_model.py --ignore tests/unit/retriever \
-	--ignore tests/unit/command_line --ignore tests/unit/test_views_command_line.py \
-	--ignore tests/unit/test_bad_documents.py --ignore tests/faults/test_killed_writers.py
+	--ignore tests/unit/command_line \
+	--ignore tests/faults/test_killed_writers.py
 
 $(SANITIZED)/.installed: $(NATIVE) $(wildcard src/asterism/*.py src/asterism/*/*.py)
 	$(PYTHON) -m venv $(SANITIZED)

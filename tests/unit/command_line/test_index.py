@@ -76,7 +76,7 @@ def test_an_interrupted_index_goes_on(model: Path, tmp_path: Path) -> None:
         made["encoder"] = asterism.EncoderSettings(precision="int8")
         job = {name: repr(value) for name, value in made.items()}
         begun.start_job({**job, "model": str(model), "inputs": [str(given) for given in inputs]})
-        begun.add([Document("fox", CORPUS[0]["text"], metadata={"year": 1999})])  # type: ignore[arg-type]
+        begun.add([Document("fox", CORPUS[0]["text"], metadata={"year": 1999})])
     ran = run("index", *inputs, "--to", to, "--model", model)
     assert (ran.code, ran.out) == (2, "")
     assert "was begun with other inputs or settings" in ran.err

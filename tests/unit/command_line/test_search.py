@@ -24,7 +24,7 @@ def test_search_prints_tabs_when_piped(made: Path) -> None:
 @pytest.mark.parametrize("method", ["exact", "colbert", "xtr"])
 def test_search_as_json(made: Path, method: str) -> None:
     with Retriever.open(made) as opened:
-        expected = opened.search("the speed of light", 2, method=method)  # type: ignore[arg-type]
+        expected = opened.search("the speed of light", 2, method=method)
     ran = run("search", made, "the speed of light", "-k", 2, "--method", method, "--json")
     assert (ran.code, ran.err) == (0, "")
     for line, hit in zip(ran.lines(), expected, strict=True):

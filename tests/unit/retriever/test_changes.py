@@ -134,7 +134,7 @@ def test_missing_goes_on_where_it_stopped(put: Put) -> None:
 
 def test_iterating_does_not_hold_the_index(put: Put) -> None:
     made = put()
-    with closing(iter(made)) as documents:  # type: ignore[type-var]
+    with closing(iter(made)) as documents:
         for document in documents:
             assert made.get(document.id) == document
             made.delete([document.id])

@@ -41,7 +41,7 @@ def test_an_explanation_adds_up_to_the_score(clustered: Retriever, method: Any) 
 
 
 XTR = [
-    TokenSearch(method="xtr", imputation=imputation, **few)  # type: ignore[arg-type]
+    TokenSearch(method="xtr", imputation=imputation, **few)
     for imputation in ("kth", "cluster", "zero", "none")
     for few in ({}, {"probes": 4, "retrieved": 50, "cluster_tokens": 30})
 ]
@@ -80,8 +80,8 @@ def test_an_explanation_of_xtr_has_the_score_to_the_bit(clustered: Retriever) ->
 
 def test_explain_in_a_flat_index(few: Retriever) -> None:
     for method in METHODS:
-        for hit in few.search("the speed of light", 4, method=method):  # type: ignore[arg-type]
-            explanation = few.explain("the speed of light", hit.id, method=method)  # type: ignore[arg-type]
+        for hit in few.search("the speed of light", 4, method=method):
+            explanation = few.explain("the speed of light", hit.id, method=method)
             assert (explanation.score, explanation.imputed) == (hit.score, 0)
     fields = {match.field for match in few.explain("the speed of light", "light").matches}
     assert {"title", "text"} & fields

@@ -43,7 +43,7 @@ def test_create_without_a_usable_model_leaves_nothing(tmp_path: Path) -> None:
         Retriever.create(tmp_path / "x.ast", dense, views=["multi"])
     for name in ("all-MiniLM", tmp_path / "nowhere", 5):
         with pytest.raises(InputError):
-            Retriever.create(tmp_path / "x.ast", name)  # type: ignore[arg-type]
+            Retriever.create(tmp_path / "x.ast", name)
     assert [file.name for file in tmp_path.iterdir()] == ["dense"]
 
 

@@ -59,22 +59,9 @@ def assert_refused(ran: Ran, message: str) -> None:
     assert len(ran.err) < 500
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return layouts.colbert(tmp_path_factory.mktemp("models") / "colbert")
-
-
-@pytest.fixture(scope="module")
-def index(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Shared by all, because nothing may change it."""
-    folder = tmp_path_factory.mktemp("index")
-    assert run("index", jsonl(folder / "x.jsonl", CORPUS), "--to", folder / "x.ast", "--model", model).code == 0
-    return folder / "x.ast"
-
-
 @pytest.mark.parametrize(("line", "message"), [case[1:] for case in LINES], ids=[case[0] for case in LINES])
 @pytest.mark.parametrize("kind", ["jsonl", "jsonl.gz", "stdin"])
-def test_a_bad_line(line: bytes, message: str, kind: str, index: Path, model: Path, tmp_path: Path) -> None:
+def test_a_bad_line(line: bytes, message: str, kind: str, made: Path, model: Path, tmp_path: Path) -> None:
     content = b"\n".join([GOOD.strip(), b"", line, b'{"_id": "after", "text": "y"}'])
     source, stdin = tmp_path / f"x.{kind}", b""
     if kind == "stdin":
@@ -83,24 +70,24 @@ def test_a_bad_line(line: bytes, message: str, kind: str, index: Path, model: Pa
         source.write_bytes(gzip.compress(content) if kind.endswith(".gz") else content)
     given, name = ("-", "<stdin>") if kind == "stdin" else (source, str(source))
     place = f"asterism: {re.escape(name)}:3: .*{message}"
-    there, before = files(tmp_path), files(index)
+    there, before = files(tmp_path), files(made)
     assert_refused(run("index", given, "--to", tmp_path / "new.ast", "--model", model, stdin=stdin), place)
-    assert_refused(run("add", index, given, stdin=stdin), place)
-    assert_refused(run("add", index, given, "--update", stdin=stdin), place)
+    assert_refused(run("add", made, given, stdin=stdin), place)
+    assert_refused(run("add", made, given, "--update", stdin=stdin), place)
     assert files(tmp_path) == there
     assert not (tmp_path / "new.ast").exists()
-    assert files(index) == before
+    assert files(made) == before
 
 
-def test_an_id_in_two_files(index: Path, model: Path, tmp_path: Path) -> None:
+def test_an_id_in_two_files(made: Path, model: Path, tmp_path: Path) -> None:
     a, b = (jsonl(tmp_path / name, [{"_id": "same", "text": name}]) for name in ("a.jsonl", "b.jsonl"))
-    before = files(index)
+    before = files(made)
     assert_refused(
         run("index", a, b, "--to", tmp_path / "new.ast", "--model", model), r"b\.jsonl:1: the id 'same' came before"
     )
-    assert_refused(run("add", index, a, b), r"b\.jsonl:1: the id 'same' came before")
+    assert_refused(run("add", made, a, b), r"b\.jsonl:1: the id 'same' came before")
     assert not (tmp_path / "new.ast").exists()
-    assert files(index) == before
+    assert files(made) == before
 
 
 @pytest.mark.parametrize(
@@ -115,17 +102,17 @@ def test_an_id_in_two_files(index: Path, model: Path, tmp_path: Path) -> None:
         ("folder/x.pdf", b"", "no .txt or .md file below"),
     ],
 )
-def test_a_bad_file(name: str, content: bytes, message: str, index: Path, model: Path, tmp_path: Path) -> None:
+def test_a_bad_file(name: str, content: bytes, message: str, made: Path, model: Path, tmp_path: Path) -> None:
     file = tmp_path / name
     file.parent.mkdir(exist_ok=True)
     file.write_bytes(content)
     given = file.parent if name.startswith("folder") else file
-    before = files(index)
+    before = files(made)
     assert_refused(run("index", given, "--to", tmp_path / "new.ast", "--model", model), message)
-    assert_refused(run("add", index, given), message)
-    assert_refused(run("add", index, tmp_path / "nowhere.jsonl"), r"nowhere\.jsonl does not exist")
+    assert_refused(run("add", made, given), message)
+    assert_refused(run("add", made, tmp_path / "nowhere.jsonl"), r"nowhere\.jsonl does not exist")
     assert not (tmp_path / "new.ast").exists()
-    assert files(index) == before
+    assert files(made) == before
 
 
 @pytest.mark.parametrize(
@@ -152,11 +139,11 @@ def test_a_bad_file(name: str, content: bytes, message: str, index: Path, model:
         (["fox", "--model", "/nowhere"], "there is no folder /nowhere"),
     ],
 )
-def test_a_bad_search(arguments: list[str], message: str, index: Path) -> None:
-    before = files(index)
-    assert_refused(run("search", index, *arguments), message)
-    assert_refused(run("search", index, *arguments, "--json", "--explain"), message)
-    assert files(index) == before
+def test_a_bad_search(arguments: list[str], message: str, made: Path) -> None:
+    before = files(made)
+    assert_refused(run("search", made, *arguments), message)
+    assert_refused(run("search", made, *arguments, "--json", "--explain"), message)
+    assert files(made) == before
 
 
 @pytest.mark.parametrize(
@@ -164,8 +151,8 @@ def test_a_bad_search(arguments: list[str], message: str, index: Path) -> None:
     [(b"fox " * 2_500_000, "10,000,000 characters"), (b"\n", "the query is empty"), (b"fox \xff", "not UTF-8")],
     ids=["10 MB", "empty", "not UTF-8"],
 )
-def test_a_bad_query_from_stdin(query: bytes, message: str, index: Path) -> None:
-    assert_refused(run("search", index, "-", stdin=query), message)
+def test_a_bad_query_from_stdin(query: bytes, message: str, made: Path) -> None:
+    assert_refused(run("search", made, "-", stdin=query), message)
 
 
 def test_a_folder_that_is_no_index(model: Path, tmp_path: Path) -> None:
@@ -183,21 +170,21 @@ def test_a_folder_that_is_no_index(model: Path, tmp_path: Path) -> None:
     assert files(tmp_path) == before
 
 
-def test_options_that_contradict_each_other(index: Path, model: Path, tmp_path: Path) -> None:
+def test_options_that_contradict_each_other(made: Path, model: Path, tmp_path: Path) -> None:
     more = jsonl(tmp_path / "x.jsonl", [{"_id": "new", "text": "new"}])
-    assert_refused(run("add", index, more, "--update", "--skip-existing"), "expected one of them")
+    assert_refused(run("add", made, more, "--update", "--skip-existing"), "expected one of them")
     assert_refused(run("index", "-", "-", "--to", tmp_path / "y.ast", "--model", model), "- was given twice")
     assert_refused(run("index", more, "--to", tmp_path / "y.ast", "--model", ""), "name is empty")
 
 
-def test_another_model(index: Path, tmp_path: Path) -> None:
+def test_another_model(made: Path, tmp_path: Path) -> None:
     other = layouts.colbert(tmp_path / "other", query_maxlen=16)
     more = jsonl(tmp_path / "x.jsonl", [{"_id": "new", "text": "new"}])
-    before = files(index)
-    assert_refused(run("search", index, "fox", "--model", other), "other is not the model that .* was built with")
-    assert_refused(run("add", index, more, "--model", other), "other is not the model")
-    assert_refused(run("index", more, "--to", index, "--model", other), "is a finished index")
-    assert files(index) == before
+    before = files(made)
+    assert_refused(run("search", made, "fox", "--model", other), "other is not the model that .* was built with")
+    assert_refused(run("add", made, more, "--model", other), "other is not the model")
+    assert_refused(run("index", more, "--to", made, "--model", other), "is a finished index")
+    assert files(made) == before
 
 
 def test_a_model_that_changed_in_its_place(model: Path, tmp_path: Path) -> None:
@@ -220,9 +207,9 @@ def test_a_model_without_token_vectors(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["nobody"], ["fox", "nobody"], [b"\xff".decode("utf-8", "surrogateescape")], []])
-def test_a_bad_delete(arguments: list[str], index: Path) -> None:
-    before = files(index)
-    assert_refused(run("delete", index, *arguments), "nothing was deleted|the id is|no ids were given")
-    assert_refused(run("delete", index, "--from", "-", stdin=b"fox\n\xff\n"), "not UTF-8")
-    assert_refused(run("delete", index, "--from", "/nowhere"), "/nowhere cannot be read")
-    assert files(index) == before
+def test_a_bad_delete(arguments: list[str], made: Path) -> None:
+    before = files(made)
+    assert_refused(run("delete", made, *arguments), "nothing was deleted|the id is|no ids were given")
+    assert_refused(run("delete", made, "--from", "-", stdin=b"fox\n\xff\n"), "not UTF-8")
+    assert_refused(run("delete", made, "--from", "/nowhere"), "/nowhere cannot be read")
+    assert files(made) == before
