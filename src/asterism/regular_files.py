@@ -1,0 +1,67 @@
+"""Opening files that others may have put there: regular files only, of a bounded size, and never waiting for one.
+
+In a folder from somewhere else, a name can lead anywhere: a fifo or a device never ends, a link leaves the folder, a
+sparse file is larger than memory. Everything here raises OSError with a plain reason in `strerror`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+KINDS = {stat.S_IFDIR: "folder", stat.S_IFIFO: "fifo", stat.S_IFSOCK: "socket", stat.S_IFLNK: "link"}
+KINDS |= {stat.S_IFCHR: "device", stat.S_IFBLK: "device"}
+
+
+def open_regular(path: Path, *, links: bool = False) -> int:
+    """A descriptor to read a regular file with; `links` says whether the path may end in a link to one."""
+    follow = 0 if links else os.O_NOFOLLOW
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | follow)  # a fifo does not block
+    except OSError as error:
+        if error.errno == errno.ELOOP and path.is_symlink():
+            raise _not_regular(path, stat.S_IFLNK) from None
+        if error.errno == errno.ENXIO:  # a socket
+            raise _not_regular(path, stat.S_IFSOCK) from None
+        raise
+    kind = stat.S_IFMT(os.fstat(descriptor).st_mode)
+    if kind != stat.S_IFREG:
+        os.close(descriptor)
+        raise _not_regular(path, kind)
+    return descriptor
+
+
+def read_regular(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
+    """The whole content of a regular file of at most `most_bytes`."""
+    descriptor = open_regular(path, links=links)
+    with open(descriptor, "rb", closefd=True) as file:
+        size = os.fstat(descriptor).st_size
+        if size > most_bytes:
+            raise OSError(errno.EFBIG, f"it has {size} bytes, expected at most {most_bytes}", str(path))
+        return file.read(most_bytes)
+
+
+def stream_regular(path: Path, *, links: bool = False) -> BinaryIO:
+    """A regular file to be read piece by piece."""
+    return open(open_regular(path, links=links), "rb", closefd=True)
+
+
+def create_file(path: Path) -> BinaryIO:
+    """A new file to write to; what stands at the path, a link included, is an error."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    return open(os.open(path, flags, 0o666), "wb", closefd=True)
+
+
+def is_real_folder(path: Path) -> bool:
+    """Whether a folder is there itself, not a link to one."""
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _not_regular(path: Path, kind: int) -> OSError:
+    return OSError(errno.EINVAL, f"it is a {KINDS.get(kind, 'special file')}, expected a regular file", str(path))
