@@ -12,6 +12,7 @@
 namespace asterism {
 
 void bind_building(nb::module_& m);  // building_bindings.cpp
+void bind_files(nb::module_& m);     // file_bindings.cpp
 void bind_lexical(nb::module_& m);   // lexical_bindings.cpp
 
 namespace {
@@ -28,6 +29,24 @@ struct PySegment {
     nb::ndarray<nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu, nb::ro> list_places;
     std::optional<In<std::uint16_t, 2>> fine;
 
+    // Arrays of as many rows as there are tokens and documents; what stands in them is looked at when it is read.
+    void check() const {
+        const std::size_t tokens = centroids.shape(0);
+        require(codes.shape(0) == tokens && list_documents.shape(0) == tokens && list_places.shape(0) == tokens,
+                "a segment's arrays do not belong together");
+        require((!scales || scales->shape(0) == tokens) && (!fine || fine->shape(0) == tokens), "a segment's arrays do not belong together");
+        require(fixed > 0 ? documents * fixed == tokens : offsets && offsets->shape(0) == documents + 1,
+                "a segment's documents do not have its tokens");
+        const std::size_t bytes = list_places.itemsize();
+        require(bytes == 1 || bytes == 2 || bytes == 4, "a segment's places are of no known type");
+    }
+    // Rows as wide as the codec's codes or vectors.
+    void check_with(const PyCodec& codec) const {
+        const std::size_t row = codec.bits < 16 ? codec.format().row_bytes : codec.dimensions * static_cast<std::size_t>(codec.bits) / 8;
+        require(codes.shape(1) * codes.itemsize() == row && (codec.bits >= 16 || scales), "a segment's codes are not of its codec");
+        require(list_starts.shape(0) == codec.centroids.half_norms.shape(0) + 1, "a segment's lists are not of its codec");
+        require(!fine || fine->shape(1) == codec.dimensions, "a segment's vectors are not of its codec");
+    }
     Segment view(std::size_t first_document) const {
         return {first_document,
                 documents,
@@ -54,9 +73,11 @@ struct PyEngine {
         std::vector<Segment> views;
         std::size_t first = 0;
         for (const PySegment& part : segments) {
+            part.check_with(codec);
             views.push_back(part.view(first));
             first += part.documents;
         }
+        require(first <= 0xffffffffu, "more documents than have numbers");
         engine = std::make_unique<TokenEngine>(kernels_named(kernels), codec.codec(), std::move(views));
     }
 };
@@ -112,8 +133,9 @@ nb::object retrieval(PyEngine& self, In<float, 2> query, std::size_t k, const Se
 nb::object search_many(PyEngine& self, In<float, 2> tokens, In<std::int64_t, 1> starts, std::size_t k, const SearchSettings& given,
                        std::optional<In<std::uint8_t, 1>> subset, std::size_t threads) {
     const std::size_t n = starts.shape(0) - 1;
-    std::vector<std::int64_t> ids(n * k, -1);
-    std::vector<float> scores(n * k, -std::numeric_limits<float>::infinity());
+    const std::size_t room = std::min(k, self.engine->documents());
+    std::vector<std::int64_t> ids(n * room, -1);
+    std::vector<float> scores(n * room, -std::numeric_limits<float>::infinity());
     Timings timings;
     {
         nb::gil_scoped_release release;
@@ -129,8 +151,8 @@ nb::object search_many(PyEngine& self, In<float, 2> tokens, In<std::int64_t, 1> 
                 const SearchResult result = self.engine->search(tokens.data() + begin * tokens.shape(1), end - begin, k, settings,
                                                                 subset ? subset->data() : nullptr);
                 for (std::size_t h = 0; h < result.hits.size(); ++h) {
-                    ids[i * k + h] = result.hits[h].document;
-                    scores[i * k + h] = result.hits[h].score;
+                    ids[i * room + h] = result.hits[h].document;
+                    scores[i * room + h] = result.hits[h].score;
                 }
                 const std::lock_guard lock(mutex);
                 for (const auto& [stage, seconds] : result.timings) add_time(timings, stage, seconds);
@@ -139,7 +161,7 @@ nb::object search_many(PyEngine& self, In<float, 2> tokens, In<std::int64_t, 1> 
     }
     nb::dict stages;
     for (const auto& [stage, seconds] : timings) stages[stage] = seconds;
-    return nb::make_tuple(as_array(std::move(ids), {n, k}), as_array(std::move(scores), {n, k}), stages);
+    return nb::make_tuple(as_array(std::move(ids), {n, room}), as_array(std::move(scores), {n, room}), stages);
 }
 
 void bind_engine(nb::module_& m) {
@@ -151,8 +173,9 @@ void bind_engine(nb::module_& m) {
                std::optional<In<std::uint16_t, 1>> scales, In<std::int64_t, 1> list_starts, In<std::uint32_t, 1> list_documents,
                nb::ndarray<nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu, nb::ro> list_places,
                std::optional<In<std::uint16_t, 2>> fine) {
-                new (self) PySegment{documents, fixed,       offsets,        centroids,   codes,
-                                     scales,    list_starts, list_documents, list_places, fine};
+                PySegment made{documents, fixed, offsets, centroids, codes, scales, list_starts, list_documents, list_places, fine};
+                made.check();
+                new (self) PySegment(std::move(made));
             },
             nb::kw_only(), "documents"_a, "fixed"_a, "offsets"_a.none(), "centroids"_a, "codes"_a, "scales"_a.none(), "list_starts"_a,
             "list_documents"_a, "list_places"_a, "fine"_a.none());
@@ -181,6 +204,7 @@ NB_MODULE(_native, m) {
     nb::set_leak_warnings(false);
     nb::exception<asterism::DamagedIndex>(m, "DamagedIndex");
     asterism::bind_building(m);
+    asterism::bind_files(m);
     asterism::bind_engine(m);
     asterism::bind_lexical(m);
     m.def("kernel_names", [] {

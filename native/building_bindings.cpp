@@ -14,7 +14,9 @@ void bind_building(nb::module_& m) {
             [](PyCentroids* self, In<std::uint8_t, 2> rows, In<float, 1> scales, In<float, 1> half_norms,
                In<std::uint8_t, 2> group_rows, In<float, 1> group_scales, In<float, 1> group_half_norms,
                In<std::uint32_t, 1> starts) {
-                new (self) PyCentroids{rows, scales, half_norms, group_rows, group_scales, group_half_norms, starts};
+                PyCentroids made{rows, scales, half_norms, group_rows, group_scales, group_half_norms, starts};
+                made.check();
+                new (self) PyCentroids(std::move(made));
             },
             nb::kw_only(), "rows"_a, "scales"_a, "half_norms"_a, "group_rows"_a, "group_scales"_a, "group_half_norms"_a, "starts"_a);
     nb::class_<PyCodec>(m, "Codec")
@@ -22,7 +24,9 @@ void bind_building(nb::module_& m) {
             "__init__",
             [](PyCodec* self, const PyCentroids& centroids, In<float, 2> signs, In<std::uint8_t, 1> levels, In<float, 1> cutoffs,
                std::size_t dimensions, int bits, float step, float zero, bool scales_whole_vector) {
-                new (self) PyCodec{centroids, signs, levels, cutoffs, dimensions, bits, step, zero, scales_whole_vector};
+                PyCodec made{centroids, signs, levels, cutoffs, dimensions, bits, step, zero, scales_whole_vector};
+                made.check();
+                new (self) PyCodec(std::move(made));
             },
             nb::kw_only(), "centroids"_a, "signs"_a, "levels"_a, "cutoffs"_a, "dimensions"_a, "bits"_a, "step"_a, "zero"_a,
             "scales_whole_vector"_a);
@@ -78,6 +82,7 @@ void bind_building(nb::module_& m) {
         "sum_by_centroid",
         [](In<std::int8_t, 2> bytes, In<float, 1> scales, In<std::uint32_t, 1> nearest, Out<double, 2> sums, Out<std::int64_t, 1> counts,
            std::size_t threads, const std::string& kernels) {
+            check_numbers(nearest, counts.shape(0));
             nb::gil_scoped_release release;
             const SignedRows rows{bytes.shape(0), bytes.shape(1), bytes.data(), scales.data(), nullptr};
             sum_by_centroid(kernels_named(kernels), rows, sums.shape(1), nearest.data(), counts.shape(0), threads, sums.data(),
@@ -88,6 +93,7 @@ void bind_building(nb::module_& m) {
         "encode",
         [](const PyCodec& codec, In<float, 2> rows, In<std::uint32_t, 1> nearest, Out<std::uint8_t, 2> codes, Out<float, 1> scales,
            std::size_t threads, const std::string& kernels) {
+            check_numbers(nearest, codec.centroids.half_norms.shape(0));
             nb::gil_scoped_release release;
             encode(kernels_named(kernels), codec.coder(), codec.centroids.tree(), rows.data(), rows.shape(0), nearest.data(), threads, codes.data(),
                    scales.data());
@@ -96,6 +102,8 @@ void bind_building(nb::module_& m) {
     m.def(
         "inverted_lists",
         [](In<std::uint32_t, 1> nearest, In<std::int64_t, 1> offsets, std::size_t centroids) {
+            check_numbers(nearest, centroids);
+            check_offsets(offsets, nearest.shape(0));
             InvertedLists lists;
             {
                 nb::gil_scoped_release release;

@@ -13,6 +13,11 @@ struct DamagedIndex : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+// What comes from a file holds, or it is damage.
+inline void require(bool holds, const char* otherwise) {
+    if (!holds) throw DamagedIndex(otherwise);
+}
+
 struct Hit {
     float score;
     std::uint32_t document;

@@ -25,6 +25,15 @@ struct PyLexicalSegment {
     In<std::uint8_t, 2> rows;
     In<std::uint32_t, 2> ranks;
 
+    // Arrays of as many rows as there are terms, postings and documents; what stands in them is looked at when it is read.
+    void check() const {
+        const std::size_t terms = term_ids.shape(0);
+        const std::size_t long_lists = long_terms.shape(0);
+        require(starts.shape(0) == terms + 1 && largest.shape(0) == terms && weights.shape(0) == list.shape(0) &&
+                    rows.shape(0) == long_lists && rows.shape(1) == documents && ranks.shape(0) == long_lists &&
+                    ranks.shape(1) == documents / kRanked + 1,
+                "a lexical segment's arrays do not belong together");
+    }
     LexicalSegment view(std::size_t first) const {
         return {first,       documents,           term_ids.shape(0), list.shape(0), term_ids.data(), starts.data(), largest.data(), list.data(),
                 weights.data(), long_terms.shape(0), long_terms.data(), rows.data(),   ranks.data()};
@@ -50,8 +59,9 @@ struct PyLexicalEngine {
 nb::object search_many(const PyLexicalEngine& self, In<std::int64_t, 1> terms, In<float, 1> weights, In<std::int64_t, 1> starts, std::size_t k,
                        std::optional<In<std::uint8_t, 1>> subset, std::size_t threads) {
     const std::size_t n = starts.shape(0) - 1;
-    std::vector<std::int64_t> ids(n * k, -1);
-    std::vector<float> scores(n * k, -std::numeric_limits<float>::infinity());
+    const std::size_t room = std::min(k, self.engine->documents());
+    std::vector<std::int64_t> ids(n * room, -1);
+    std::vector<float> scores(n * room, -std::numeric_limits<float>::infinity());
     {
         nb::gil_scoped_release release;
         std::atomic<std::size_t> next{0};
@@ -63,13 +73,13 @@ nb::object search_many(const PyLexicalEngine& self, In<std::int64_t, 1> terms, I
                 const LexicalQuery query{terms.data() + begin, weights.data() + begin, end - begin};
                 const std::vector<Hit> hits = self.engine->search(query, k, subset ? subset->data() : nullptr);
                 for (std::size_t h = 0; h < hits.size(); ++h) {
-                    ids[i * k + h] = hits[h].document;
-                    scores[i * k + h] = hits[h].score;
+                    ids[i * room + h] = hits[h].document;
+                    scores[i * room + h] = hits[h].score;
                 }
             }
         });
     }
-    return nb::make_tuple(as_array(std::move(ids), {n, k}), as_array(std::move(scores), {n, k}));
+    return nb::make_tuple(as_array(std::move(ids), {n, room}), as_array(std::move(scores), {n, room}));
 }
 
 nb::object weights_of(const PyLexicalEngine& self, In<std::int64_t, 1> terms, In<std::int64_t, 1> documents) {
@@ -87,7 +97,9 @@ void bind_lexical(nb::module_& m) {
             [](PyLexicalSegment* self, std::size_t documents, In<std::int64_t, 1> term_ids, In<std::int64_t, 1> starts, In<float, 1> largest,
                In<std::uint32_t, 1> list, In<float, 1> weights, In<std::uint32_t, 1> long_terms, In<std::uint8_t, 2> rows,
                In<std::uint32_t, 2> ranks) {
-                new (self) PyLexicalSegment{documents, term_ids, starts, largest, list, weights, long_terms, rows, ranks};
+                PyLexicalSegment made{documents, term_ids, starts, largest, list, weights, long_terms, rows, ranks};
+                made.check();
+                new (self) PyLexicalSegment(std::move(made));
             },
             nb::kw_only(), "documents"_a, "term_ids"_a, "starts"_a, "largest"_a, "list"_a, "weights"_a, "long_terms"_a, "rows"_a, "ranks"_a);
     nb::class_<PyLexicalEngine>(m, "LexicalEngine")

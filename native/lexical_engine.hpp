@@ -47,6 +47,8 @@ class LexicalEngine {
 public:
     LexicalEngine(const Kernels& kernels, std::vector<LexicalSegment> segments);
 
+    std::size_t documents() const { return documents_; }
+
     // Best first, only documents with a score above 0; subset (documents,) of 0 and 1, or nullptr for all.
     std::vector<Hit> search(const LexicalQuery& query, std::size_t k, const std::uint8_t* subset) const;
 

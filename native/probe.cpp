@@ -69,6 +69,7 @@ Probes TokenEngine::probe(const PreparedQuery& query, std::size_t probes, Team& 
         auto& merged = chosen[j];
         for (auto& part : best) merged.insert(merged.end(), part.best()[j].begin(), part.best()[j].end());
         keep_first(merged, count);
+        require(merged.size() == count, "a centroid's score is no number");
         std::sort(merged.begin(), merged.end(), nearer);
     }
     return chosen;

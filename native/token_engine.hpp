@@ -168,6 +168,8 @@ class TokenEngine {
 public:
     TokenEngine(const Kernels& kernels, Codec codec, std::vector<Segment> segments);
 
+    std::size_t documents() const { return documents_; }
+
     // query (count, d); subset (documents,) of 0 and 1, or nullptr for all.
     SearchResult search(const float* query, std::size_t count, std::size_t k, const SearchSettings& settings,
                         const std::uint8_t* subset);

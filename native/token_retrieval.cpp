@@ -48,6 +48,7 @@ std::vector<Hit> TokenEngine::retrieve_tokens(Query& query, std::vector<float>& 
                         const std::size_t document = segment.first_document + segment.list_documents[entry];
                         if (query.subset && !query.subset[document]) continue;
                         const float similarity = token_similarity(segment, token, prepared, levels, j, probes[p].score);
+                        require(std::isfinite(similarity), "a token's similarity is no number");
                         similarities.push_back(similarity);
                         if (best[document] == kNothing) found.push_back({0.0f, static_cast<std::uint32_t>(document)});
                         best[document] = std::max(best[document], similarity);

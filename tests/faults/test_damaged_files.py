@@ -17,7 +17,8 @@ import pytest
 
 from asterism import TokenIndex, TokenSearch
 from asterism.errors import DamagedIndex, IndexBusy, IndexFolderError, NewerFormat, NotAnIndex
-from asterism.indexes.storage import LOCK, MANIFEST, writing
+from asterism.storage.lock import LOCK, writing
+from asterism.storage.manifest import MANIFEST
 from tests.conftest import make_query, make_vectors
 
 METHODS = ["exact", "colbert", "xtr"]

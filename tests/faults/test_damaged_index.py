@@ -13,7 +13,7 @@ import pytest
 from asterism import Collection, Document, TokenSearch, TokenVectors
 from asterism.errors import AsterismError, NewerFormat
 from asterism.indexes import collection_writer, dense_segment
-from asterism.indexes.storage import read_manifest, write_manifest
+from asterism.storage.manifest import read_manifest, write_manifest
 from tests.conftest import ALL_VIEWS, found_in, in_all_views, make_query, make_vectors
 
 QUERY = make_query(16)
@@ -142,4 +142,4 @@ def test_a_newer_format_says_so(index: Path, tmp_path: Path) -> None:
     write_manifest(copy, {**manifest, "version": manifest["version"] + 1})
     with pytest.raises(NewerFormat, match="upgrade"):
         Collection.open(copy)
-    assert read_manifest(copy, manifest["kind"], 99)["version"] == manifest["version"] + 1
+    assert read_manifest(copy, manifest["kind"], 99).whole("version") == manifest["version"] + 1

@@ -131,7 +131,7 @@ def test_k(index: TokenIndex, k: object) -> None:
 def test_k_beyond_the_corpus(index: TokenIndex) -> None:
     assert len(index.search(make_query(16), 10_000).ids) == len(index)
     ids, scores = index.search_many([make_query(16)], 100)
-    assert ids.shape == scores.shape == (1, 100)
+    assert ids.shape == scores.shape == (1, len(index))
     assert (ids[0, len(index) :] == -1).all()
     assert np.isneginf(scores[0, len(index) :]).all()
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,9 +17,10 @@ import pytest
 
 from asterism import Collection, Document, Representations, SearchHits, Views
 from asterism.errors import DamagedIndex, IndexFolderError, SettingError, VectorsError
-from asterism.indexes import dense_choice, dense_searcher, dense_segment
+from asterism.indexes import dense_choice, dense_graph, dense_searcher, dense_segment
 from asterism.indexes.dense_searcher import DenseSearcher
-from asterism.indexes.dense_segment import GRAPH, VECTORS, OpenDense, merge_dense, open_dense, write_dense
+from asterism.indexes.dense_segment import VECTORS, DenseFacts, OpenDense, merge_dense, open_dense, write_dense
+from asterism.storage import arrays
 
 D = 16
 SIZES = (90, 1, 40)
@@ -275,55 +278,80 @@ def test_merging_keeps_rows_to_the_bit(tmp_path: Path, monkeypatch: pytest.Monke
     assert_exact(DenseSearcher(tmp_path, [merged]).search(query, 9), rows[alive], query, 9)
 
 
-def test_a_damaged_graph_is_found_before_faiss_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def forged(path: Path, facts: DenseFacts, name: str, change: Callable[[np.ndarray], None]) -> OpenDense:
+    """The segment with an array changed, of the right size; its checksum is not looked at here."""
+    file = path / f"{name}.npy"
+    values = np.load(file)
+    change(values)
+    header = file.read_bytes()[: -values.nbytes]
+    file.write_bytes(header + values.tobytes())
+    return open_dense(path, facts)
+
+
+FORGERIES: dict[str, tuple[str, Callable[[np.ndarray], None]]] = {
+    "a document that is not there": ("neighbours", lambda values: values.__setitem__(3, len(values))),
+    "a negative document": ("neighbours", lambda values: values.__setitem__(3, -2)),
+    "another layer": ("neighbours", lambda values: values.__setitem__(slice(None), 7)),
+    "no layer": ("levels", lambda values: values.__setitem__(0, 0)),
+    "a high layer": ("levels", lambda values: values.__setitem__(0, 255)),
+    "one layer more": ("levels", lambda values: values.__setitem__(0, values[0] + 1)),
+    "layers swapped": ("levels", lambda values: values.__setitem__(slice(None), values[::-1].copy())),
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_faiss_never_sees_a_forged_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forgery: str) -> None:
     monkeypatch.setattr(dense_segment, "MANY", 1)
-    monkeypatch.setattr(faiss, "read_index", lambda *_: pytest.fail("faiss has read a damaged file"))
-    path = tmp_path / "x"
-    facts = segment_of(path, normal(30)).facts
-    whole = (path / GRAPH).read_bytes()
-    rng = np.random.default_rng(0)
-    flips = [0, len(whole) - 1, *rng.integers(len(whole), size=200).tolist()]
-    for place in flips:
-        changed = bytearray(whole)
-        changed[place] ^= 1 << int(rng.integers(8))
-        (path / GRAPH).write_bytes(changed)
-        with pytest.raises(DamagedIndex, match="changed since it was written"):
-            open_dense(path, facts).index()
-    for size in (0, 1, len(whole) // 2, len(whole) - 1):
-        (path / GRAPH).write_bytes(whole[:size])
-        with pytest.raises(DamagedIndex, match="changed since it was written"):
-            open_dense(path, facts).index()
-    (path / GRAPH).unlink()
-    with pytest.raises(DamagedIndex, match="cannot be read"):
-        open_dense(path, facts).index()
+    facts = segment_of(tmp_path / "x", normal(400)).facts
+    name, change = FORGERIES[forgery]
+    with pytest.raises(DamagedIndex, match="has a graph"):
+        forged(tmp_path / "x", facts, name, change).index()
 
 
-class FullDisk:
-    """A file that takes some bytes and no more."""
+def test_a_graph_begins_at_its_top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dense_segment, "MANY", 1)
+    segment = segment_of(tmp_path / "x", normal(400))
+    low = int(np.argmin(segment.graph.levels))
+    with pytest.raises(DamagedIndex, match="begins below its top"):
+        replace(segment.graph, entry=low).index(segment.vectors)
 
-    def __init__(self, room: int) -> None:
-        self.room = room
 
-    def __enter__(self) -> FullDisk:
-        return self
+def test_a_graph_is_the_one_that_faiss_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dense_segment, "MANY", 1)
+    rows = normal(700)
+    made = faiss.IndexHNSWSQ(D, faiss.ScalarQuantizer.QT_fp16, dense_graph.LINKS, faiss.METRIC_INNER_PRODUCT)
+    made.hnsw.efConstruction = dense_graph.EXPLORED_TO_BUILD
+    faiss.omp_set_num_threads(1)
+    made.add(rows.astype(np.float16).astype(np.float32))
+    stored = segment_of(tmp_path / "x", rows).index()
+    queries = normal(20, 5)
+    assert np.array_equal(made.search(queries, 10)[1], stored.search(queries, 10)[1])
+    assert stored.ntotal == 700
 
-    def __exit__(self, *_: object) -> None:
-        return None
 
-    def write(self, data: bytes) -> int:
-        self.room -= len(data)
-        if self.room < 0:
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_vectors_that_are_no_numbers_are_damage(tmp_path: Path, value: float) -> None:
+    facts = segment_of(tmp_path / "x", normal(30)).facts
+    segment = forged(tmp_path / "x", facts, "vectors", lambda values: values.__setitem__(slice(None), value))
+    with pytest.raises(DamagedIndex, match="NaN or infinity"):
+        DenseSearcher(tmp_path, [segment]).search(normal(1), 5)
+
+
+@contextmanager
+def full_disk(monkeypatch: pytest.MonkeyPatch, room: int) -> Iterator[None]:
+    """Arrays take so many bytes, and no more."""
+    write = arrays.ArrayWriter.write
+
+    def writes(self: arrays.ArrayWriter, values: np.ndarray) -> None:
+        nonlocal room
+        room -= values.nbytes
+        if room < 0:
             raise OSError(errno.ENOSPC, "No space left on device")
-        return len(data)
+        write(self, values)
 
-
-@pytest.mark.parametrize("room", [0, 100, 3000])
-def test_a_full_disk_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int) -> None:
-    monkeypatch.setattr(dense_segment, "MANY", 1)
-    monkeypatch.setattr(dense_segment, "open", lambda *_: FullDisk(room), raising=False)
-    with pytest.raises(OSError, match="No space left") as caught:
-        write_dense(tmp_path / "x", [normal(30)], 30, D, 1)
-    assert caught.value.errno == errno.ENOSPC
+    with monkeypatch.context() as patch:
+        patch.setattr(arrays.ArrayWriter, "write", writes)
+        yield
 
 
 def put(collection: Collection, rows: np.ndarray, name: str) -> None:
@@ -336,9 +364,8 @@ def test_a_full_disk_leaves_the_collection_as_it_was(tmp_path: Path, monkeypatch
     monkeypatch.setattr(dense_segment, "MANY", 1)
     collection = Collection.create(tmp_path / "x", Views(dense=True), {})
     put(collection, normal(30), "a")
-    with monkeypatch.context() as patch:
-        patch.setattr(dense_segment, "open", lambda *_: FullDisk(500), raising=False)
-        with pytest.raises(IndexFolderError, match="No space left"):
+    for room in (0, 500, 1500):
+        with full_disk(monkeypatch, room), pytest.raises(IndexFolderError, match="No space left"):
             put(collection, normal(30), "b")
     collection.check()
     assert len(list(tmp_path.glob("x/segment-*"))) == 1

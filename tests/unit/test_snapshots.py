@@ -8,12 +8,10 @@ import subprocess
 import sys
 import threading
 import time
-import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,13 +19,12 @@ import pytest
 from asterism import TokenSearch, TokenVectors, Views
 from asterism.corpus import Document
 from asterism.errors import DamagedIndex, IndexBusy, IndexFolderError, UnknownDocument
-from asterism.indexes import catalog_seal, collection_writer, storage
-from asterism.indexes import collection as collection_module
+from asterism.indexes import collection_writer
 from asterism.indexes.catalog import Catalog, CatalogEdit
-from asterism.indexes.catalog_seal import SealedFile
 from asterism.indexes.collection import Collection
 from asterism.indexes.snapshot import positions
 from asterism.settings import TokenBuild
+from asterism.storage import lock
 from tests.conftest import make_query, tokens_only
 
 D = 8
@@ -256,30 +253,6 @@ def test_checking_while_another_writes_finds_no_damage(collection: Collection) -
     assert errors == []
 
 
-def test_a_catalog_read_before_a_commit_is_not_compared_with_one_after(
-    collection: Collection, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The same, made certain: somebody commits as soon as the manifest was read."""
-    read = collection_module.read_manifest
-    other = Collection.open(collection.path)
-    writer = threading.Thread(target=put, args=(other, 1))
-
-    def then_committed(*given: Any) -> dict[str, Any]:
-        content = read(*given)
-        writer.start()
-        writer.join(0.5)  # it has to wait for a reader's transaction
-        return content
-
-    with monkeypatch.context() as patch:
-        patch.setattr(collection_module, "read_manifest", then_committed)
-        try:
-            collection.check()
-        finally:
-            writer.join()
-    collection.check()
-    assert found(collection) == ids_of(0, 1)
-
-
 def test_documents_can_be_used_while_they_are_listed(collection: Collection) -> None:
     put(collection, 1)
     for document in collection.documents():
@@ -338,25 +311,11 @@ def test_a_second_writer_of_another_process_is_refused(collection: Collection) -
     assert len(found(collection)) == 4
 
 
-def test_the_descriptor_is_kept_until_the_last_release(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(b"asterism")
-    first, second = SealedFile(path), SealedFile(path)
-    key = (path.stat().st_dev, path.stat().st_ino)
-    descriptor = catalog_seal._kept[key][0]
-    assert first.facts() == second.facts() == {"bytes": 8, "crc32": zlib.crc32(b"asterism")}
-    first.release()
-    assert os.fstat(descriptor).st_ino == key[1]
-    assert second.facts()["bytes"] == second.bytes == 8
-    second.release()
-    assert key not in catalog_seal._kept
-    with pytest.raises(OSError, match="Bad file descriptor"):
-        os.fstat(descriptor)
-
-
-def test_a_missing_catalog_is_damage(tmp_path: Path) -> None:
-    with pytest.raises(DamagedIndex, match="cannot be read"):
-        SealedFile(tmp_path / "nothing")
+def test_a_missing_catalog_is_damage(collection: Collection) -> None:
+    collection.close()
+    (collection.path / "catalog.sqlite").unlink()
+    with pytest.raises(DamagedIndex, match="is missing"):
+        Collection.open(collection.path)
 
 
 def test_collections_leave_no_descriptor_behind(tmp_path: Path) -> None:
@@ -415,14 +374,13 @@ def test_closing_one_collection_leaves_the_locks_of_another(collection: Collecti
     assert found(other) == ids_of(0, 1)
 
 
-def test_a_writer_waits_for_who_only_opens(collection: Collection) -> None:
-    """Opening takes the writer's lock for a moment; a writer that comes just then is not refused."""
-    with ExitStack() as opening, ThreadPoolExecutor(1) as pool:
-        opening.enter_context(storage.writing(collection.path))
+def test_a_writer_waits_for_another_for_a_moment(collection: Collection) -> None:
+    with ExitStack() as first, ThreadPoolExecutor(1) as pool:
+        first.enter_context(lock.writing(collection.path))
         late = pool.submit(put, collection, 1)
         time.sleep(0.1)
         assert not late.done()
-        opening.close()
+        first.close()
         late.result()
     assert found(collection) == ids_of(0, 1)
 

@@ -2,160 +2,100 @@
 
 Its transaction is the collection's commit point. Rollback journal, not WAL: one file, readable from a read-only folder.
 A document's row is never changed: an update gives it a new number, so that what a reader found stays what it was.
-Every row that is read carries a checksum, because SQLite has none.
+Every row that is read carries a checksum, because SQLite has none; fields and tombstones follow from the others.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-import threading
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..corpus import Document
-from ..errors import DamagedIndex, IndexBusy, IndexFolderError
+from ..errors import DamagedIndex, DocumentError
+from ..json_text import parse_json
+from ..storage.facts import Facts
+from ..storage.faults import damaged
+from .catalog_connections import CATALOG, SCHEMA, Connections, connect, translated
+from .catalog_state import Numbers, State, fingerprint
 from .filters import Compare, fields_of
-from .storage import REMEDY
 
-CATALOG = "catalog.sqlite"
-WAIT_SECONDS = 30.0
 AT_ONCE = 500  # parameters of one statement
-
-SCHEMA = """
-CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL, crc32 INTEGER NOT NULL);
-CREATE TABLE documents (
-  number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, title TEXT NOT NULL, text TEXT NOT NULL, metadata TEXT NOT NULL,
-  crc32 INTEGER NOT NULL
-);
-CREATE TABLE fields (
-  name TEXT NOT NULL, kind TEXT NOT NULL, value NOT NULL, number INTEGER NOT NULL,
-  PRIMARY KEY (name, kind, value, number)
-) WITHOUT ROWID;
-CREATE TABLE tombstones (number INTEGER PRIMARY KEY);
-"""
-
-Numbers = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Part:
-    """A codec's or segment's folder and the checksum of its facts file."""
-
-    name: str
-    crc32: int
-
-
-@dataclass(frozen=True)
-class State:
-    """What is committed. `generation` grows with every commit; names and numbers are never used again."""
-
-    generation: int = 0
-    documents: int = 0
-    next_number: int = 0
-    next_folder: int = 1
-    codec: Part | None = None
-    segments: tuple[Part, ...] = field(default=())
-
-    @classmethod
-    def of(cls, found: dict[str, Any]) -> State:
-        """From JSON."""
-        codec = Part(**found.pop("codec")) if found["codec"] else found.pop("codec")
-        segments = tuple(Part(**part) for part in found.pop("segments"))
-        return cls(codec=codec, segments=segments, **found)
-
-    @property
-    def folders(self) -> set[str]:
-        """Names of all that belong to it."""
-        return {part.name for part in (*self.segments, self.codec) if part is not None}
+PAGES_AT_ONCE = 2000  # given back to the disk in one transaction: readers do not wait long
 
 
 class Catalog:
-    """One connection a thread; `reading` and `writing` give a transaction."""
+    """`reading` and `writing` give a transaction, in any thread."""
 
     def __init__(self, folder: Path) -> None:
         """The file must exist; see `create_catalog`."""
         self.path = folder / CATALOG
-        self._local = threading.local()
-        self._connections: list[sqlite3.Connection] = []
+        self._connections = Connections(self.path)
 
     def close(self) -> None:
-        """Close the connections of all threads."""
-        for connection in self._connections:
-            connection.close()
-        self._connections.clear()
-        self._local = threading.local()
+        """Release the file."""
+        self._connections.close()
 
     @contextmanager
-    def reading(self) -> Iterator[CatalogView]:
+    def reading(self) -> Iterator[CatalogReader]:
         """One committed state, whatever others write meanwhile."""
-        with translated(self.path):
-            connection = self._connection()
-            connection.execute("BEGIN")
-            try:
-                connection.execute("SELECT 1 FROM facts").fetchone()  # BEGIN alone takes no lock: others could commit
-                yield CatalogView(connection, self.path)
-            finally:
-                self._undo(connection)
+        with translated(self.path), self._connections.reading() as connection:
+            yield CatalogReader(connection, self.path)
 
     @contextmanager
     def writing(self) -> Iterator[CatalogEdit]:
-        """Committed when the block ends well, undone when it does not."""
-        with translated(self.path):
-            connection = self._connection()
+        """Committed when the block ends well, undone when it does not; only for who holds the writer's lock."""
+        with translated(self.path), self._connections.writing() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield CatalogEdit(connection, self.path)
                 connection.execute("COMMIT")
             finally:
-                self._undo(connection)
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+    def recover(self) -> None:
+        """Undo what a killed writer left half done; only for who holds the writer's lock."""
+        with translated(self.path), self._connections.writing():
+            pass
 
     def shrink(self) -> None:
-        """Give the pages of removed rows back to the disk."""
-        with translated(self.path):
-            self._connection().execute("VACUUM")
-
-    def _undo(self, connection: sqlite3.Connection) -> None:
-        """End what is open; a block that Ctrl-C left behind may come to its end after the connection."""
-        if connection in self._connections and connection.in_transaction:
-            connection.execute("ROLLBACK")
-
-    def _connection(self) -> sqlite3.Connection:
-        known: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if known is None:
-            known = self._local.connection = _connected(self.path, "rw")
-            self._connections.append(known)
-        return known
+        """Give the pages of removed rows back to the disk, a few at a time."""
+        with translated(self.path), self._connections.writing() as connection:
+            if connection.execute("PRAGMA auto_vacuum").fetchone()[0] == 0:  # written by an earlier version
+                connection.execute("VACUUM")
+            before, left = None, connection.execute("PRAGMA freelist_count").fetchone()[0]
+            while left and left != before:
+                connection.execute(f"PRAGMA incremental_vacuum({PAGES_AT_ONCE})").fetchall()
+                before, left = left, connection.execute("PRAGMA freelist_count").fetchone()[0]
 
 
-class CatalogView:
+class CatalogReader:
     """What can be read within a transaction."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         """Of one transaction."""
         self._connection = connection
-        self._path = path
+        self.path = path
 
     def state(self) -> State:
         """The committed state."""
-        return State.of(self.fact("state"))
+        return State.from_facts(self.facts("state"))
+
+    def facts(self, name: str) -> Facts:
+        """A stored JSON object, which must be there."""
+        return Facts(self.fact(name), f"{self.path}: its {name}")
 
     def fact(self, name: str) -> dict[str, Any]:
         """A stored JSON object; {} if there is none."""
-        row = self._connection.execute("SELECT value, crc32 FROM facts WHERE name = ?", (name,)).fetchone()
-        if row is None:
-            return {}
-        if zlib.crc32(f"{name}\0{row[0]}".encode()) != row[1]:
-            raise self._changed(f"its {name}")
-        found: dict[str, Any] = json.loads(row[0])
-        return found
+        row = self._connection.execute("SELECT name, value, crc32 FROM facts WHERE name = ?", (name,)).fetchone()
+        return {} if row is None else self._fact(row)
 
     def tombstones(self) -> Numbers:
         """Numbers of documents that segments still hold and that are gone, rising."""
@@ -200,7 +140,9 @@ class CatalogView:
         """Everything that SQLite and our checksums can tell; raises DamagedIndex."""
         report = [row[0] for row in self._connection.execute("PRAGMA integrity_check(1)")]
         if report != ["ok"]:
-            raise DamagedIndex(f"{self._path} is damaged ({report[0].splitlines()[-1]}): {REMEDY}")
+            raise damaged(self.path, f"is damaged ({str(report[0]).splitlines()[-1]})")
+        for row in self._connection.execute("SELECT name, value, crc32 FROM facts"):
+            self._fact(row)
         statement = "SELECT 1 FROM fields WHERE name = ? AND kind = ? AND value = ? AND number = ?"
         expected = 0
         for number, document in self.every_document():
@@ -213,20 +155,43 @@ class CatalogView:
 
     def _numbers(self, statement: str, *parameters: object) -> Numbers:
         rows = self._connection.execute(statement, parameters)
-        return np.fromiter((row[0] for row in rows), np.int64)
+        try:
+            return np.fromiter((row[0] for row in rows), np.int64)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise self._changed("a document's number") from error
+
+    def _fact(self, row: tuple[Any, ...]) -> dict[str, Any]:
+        name, value, checksum = row
+        if not isinstance(value, str) or zlib.crc32(f"{name}\0{value}".encode()) != checksum:
+            raise self._changed(f"its {str(name)[:60]}")
+        try:
+            return Facts(parse_json(value), f"{self.path}: its {name}").content
+        except DamagedIndex:
+            raise
+        except ValueError as error:
+            raise damaged(self.path, f"has facts that are no JSON ({error})") from error
 
     def _document(self, row: tuple[Any, ...]) -> Document:
         number, id, title, text, metadata, checksum = row
-        if _checksum(number, id, title, text, metadata) != checksum:
-            raise self._changed(f"document {id!r}")
-        return Document(id=id, text=text, title=title, metadata=json.loads(metadata))
+        texts = (id, title, text, metadata)
+        if not all(isinstance(value, str) for value in texts) or _checksum(number, *texts) != checksum:
+            raise self._changed(f"document {str(id)[:60]!r}")
+        try:
+            return Document(id=id, text=text, title=title, metadata=parse_json(metadata))
+        except (ValueError, DocumentError) as error:
+            raise damaged(self.path, f"has a document that no asterism can have stored ({error})") from error
 
     def _changed(self, what: str) -> DamagedIndex:
-        return DamagedIndex(f"{self._path}: {what} was changed since it was written: {REMEDY}")
+        return damaged(f"{self.path}: {what}", "was changed since it was written")
 
 
-class CatalogEdit(CatalogView):
+class CatalogEdit(CatalogReader):
     """What can be written within a transaction."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        """Of one transaction."""
+        super().__init__(connection, path)
+        self._buried = 0  # fingerprint of tombstones that came, less those that went
 
     def put_fact(self, name: str, value: dict[str, Any]) -> None:
         """Store a JSON object."""
@@ -235,8 +200,8 @@ class CatalogEdit(CatalogView):
         self._connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (name, text, checksum))
 
     def put_state(self, state: State) -> None:
-        """The new state."""
-        self.put_fact("state", asdict(state))
+        """The new state, with the tombstones that came and went in this transaction: once, at its end."""
+        self.put_fact("state", state.with_tombstones(self._buried).as_json())
 
     def insert(self, first_number: int, documents: Sequence[Document]) -> None:
         """Documents numbered from `first_number` on."""
@@ -249,25 +214,32 @@ class CatalogEdit(CatalogView):
 
     def bury(self, numbers: Sequence[int]) -> None:
         """Remove documents and leave tombstones."""
+        self.remove(numbers)
+        self._connection.executemany("INSERT INTO tombstones VALUES (?)", ((int(number),) for number in numbers))
+        self._buried += fingerprint(numbers)
+
+    def remove(self, numbers: Sequence[int]) -> None:
+        """Remove documents that no segment holds any more."""
         for number, document in self.documents(numbers).items():
             entries = [(*entry, number) for entry in fields_of(document.metadata)]
             condition = "name = ? AND kind = ? AND value = ? AND number = ?"
             self._connection.executemany(f"DELETE FROM fields WHERE {condition}", entries)
             self._connection.execute("DELETE FROM documents WHERE number = ?", (number,))
-            self._connection.execute("INSERT INTO tombstones VALUES (?)", (number,))
 
-    def clear_tombstones(self, numbers: Iterable[int]) -> None:
+    def clear_tombstones(self, numbers: Numbers) -> None:
         """Of documents that no segment holds any more."""
         rows = ((int(number),) for number in numbers)
         self._connection.executemany("DELETE FROM tombstones WHERE number = ?", rows)
+        self._buried -= fingerprint(numbers)
 
 
 def create_catalog(folder: Path, facts: dict[str, dict[str, Any]]) -> None:
     """A new file with an empty state and these facts."""
     path = folder / CATALOG
     with translated(path):
-        connection = _connected(path, "rwc")
+        connection = connect(path, "rwc")
         try:
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # see Catalog.shrink
             connection.execute("BEGIN IMMEDIATE")
             for statement in SCHEMA.split(";\n"):
                 connection.execute(statement)
@@ -280,33 +252,5 @@ def create_catalog(folder: Path, facts: dict[str, dict[str, Any]]) -> None:
             connection.close()
 
 
-def _connected(path: Path, mode: str) -> sqlite3.Connection:
-    quoted = str(path.absolute()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    connection = sqlite3.connect(
-        f"file:{quoted}?mode={mode}", uri=True, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False
-    )
-    for pragma in ("synchronous = EXTRA", "cell_size_check = ON", "trusted_schema = OFF", "temp_store = MEMORY"):
-        connection.execute(f"PRAGMA {pragma}")
-    return connection
-
-
 def _checksum(number: int, id: str, title: str, text: str, metadata: str) -> int:
     return zlib.crc32("\0".join((str(number), id, title, text, metadata)).encode("utf-8", "surrogatepass"))
-
-
-@contextmanager
-def translated(path: Path) -> Iterator[None]:
-    """SQLite's errors as ours."""
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        message = str(error)
-        if "locked" in message or "busy" in message:
-            raise IndexBusy(f"{path} is being written by another process or thread: wait for it to end") from error
-        if "full" in message or "disk I/O" in message:
-            raise IndexFolderError(f"{path} cannot be written ({message}): make room, then try again") from error
-        if "readonly" in message or "unable to open" in message:
-            raise IndexFolderError(f"{path} cannot be opened for this ({message}): check its permissions") from error
-        raise DamagedIndex(f"{path} cannot be used ({message}): {REMEDY}") from error
-    except (sqlite3.DatabaseError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise DamagedIndex(f"{path} is damaged ({error}): {REMEDY}") from error

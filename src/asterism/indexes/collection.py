@@ -1,21 +1,20 @@
 """Documents and their views in one folder: durable, searched as one committed state, written by one at a time.
 
 papers.ast/
-  manifest.json       kind, format version, and the catalog's size and checksum (none while somebody writes)
+  manifest.json       kind and format version; views and model a second time, for repairs
   catalog.sqlite      documents, fields, tombstones, the list of segments: its transaction is the commit point
   codec-000001/       centroids, levels … and codec.json with their sizes and checksums (immutable)
   segment-000002/     arrays, memory-mapped, and segment.json with their sizes and checksums (immutable)
-  writer.lock         held by the one writer; the lock dies with its process
+  writer.lock         held by the one writer, writer.queue by the next; locks die with their process
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,24 +22,30 @@ import numpy as np
 import numpy.typing as npt
 
 from ..corpus import Document
-from ..errors import DamagedIndex, IndexExists, IndexFolderError, UnknownDocument
-from ..settings import TokenBuild, TokenSearch
-from .catalog import CATALOG, Catalog, CatalogView, State, create_catalog
-from .catalog_seal import SealedFile
+from ..errors import IndexExists, IndexFolderError, UnknownDocument
+from ..settings import TokenSearch, cores
+from ..storage.arrays import verify_folders
+from ..storage.facts import Facts
+from ..storage.faults import damaged, writes_reported
+from ..storage.folders import folder_in_the_making, sweep_parts
+from ..storage.lock import nobody_writing, writing
+from ..storage.manifest import read_manifest, write_manifest
+from .catalog import Catalog, CatalogReader, create_catalog
+from .catalog_state import fingerprint
 from .collection_writer import CollectionWriter
 from .filters import canonical, parse_filter
 from .hits import SearchHits
 from .segment_merge import Mask
 from .snapshot import Snapshot, positions
-from .storage import REMEDY, folder_in_the_making, read_manifest, write_manifest, writing
-from .stored_parts import verify_files
 from .views import Views
 
 KIND = "asterism index"
-VERSION = 2
+VERSION = 3
 VERIFIED_BYTES = 1 << 30  # up to this size, what a first search reads is verified before: half a second
+VERIFIED_CATALOG = 1 << 25  # up to this size, the fields are verified before the first filter is used
 FILTERS_KEPT = 16
-PATIENCE = 1.0  # seconds a writer waits: who opens an index holds its lock for a moment, to sweep
+PATIENCE = 1.0  # seconds that a writer waits for another
+CHECK_PATIENCE = 60.0  # seconds that a check waits for a writer
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,6 @@ class Collection:
         """Use `open` or `create`."""
         self.path = path
         self._catalog = Catalog(path)
-        self._file = SealedFile(path / CATALOG)
         self._snapshot: Snapshot | None = None
         self._verified: set[str] = set()
         self._filters: dict[tuple[int, str], Mask] = {}
@@ -74,24 +78,19 @@ class Collection:
         target = Path(path)
         if os.path.lexists(target):
             raise IndexExists(f"{target} exists already: choose another path, open it, or remove it first")
-        with folder_in_the_making(target) as temporary, full_disk_reported(target):
-            create_catalog(temporary, {"views": views.as_json(), "model": model})
-            file = SealedFile(temporary / CATALOG)
-            write_manifest(temporary, {"kind": KIND, "version": VERSION, "catalog": file.facts()})
-            file.release()
+        facts = {"views": views.as_json(), "model": model}
+        with folder_in_the_making(target) as temporary, writes_reported(target):
+            create_catalog(temporary, facts)
+            write_manifest(temporary, {"kind": KIND, "version": VERSION, **facts})
         return cls.open(target)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Collection:
-        """Open a folder; what a killed writer left is swept, unless somebody is writing."""
+        """Open a folder. Nothing in it is changed."""
         folder = Path(path)
-        manifest = read_manifest(folder, KIND, VERSION)
+        read_manifest(folder, KIND, VERSION)
         self = cls(folder)
         try:
-            with suppress(IndexFolderError), writing(folder):
-                self._sweep()
-                if manifest["catalog"] is None:
-                    self._seal()
             self.snapshot()
         except BaseException:
             self.close()
@@ -103,7 +102,6 @@ class Collection:
         if not self._closed:
             self._closed = True
             self._catalog.close()
-            self._file.release()
             self._snapshot = None
 
     def __del__(self) -> None:
@@ -114,17 +112,18 @@ class Collection:
     @contextmanager
     def writing(self) -> Iterator[CollectionWriter]:
         """Hold the writer's lock: IndexBusy if another does. Each of the writer's calls commits by itself."""
-        with writing(self.path, PATIENCE), full_disk_reported(self.path):
-            self._sweep()
-            write_manifest(self.path, {"kind": KIND, "version": VERSION, "catalog": None})
-            try:
-                yield CollectionWriter(self.path, self._catalog, self.snapshot, self.views())
-            finally:
-                with suppress(OSError):  # a full disk: not sealed, which only means not verified as a whole
-                    self._seal()
+        if self._closed:
+            raise IndexFolderError(f"{self.path} was closed: open it again")
+        with writing(self.path, PATIENCE), writes_reported(self.path):
+            self._catalog.recover()
+            if read_manifest(self.path, KIND, VERSION).whole("version") < VERSION:
+                self._upgrade()
+            with self.reading() as view:
+                sweep_parts(self.path, view.state().folders)
+            yield CollectionWriter(self.path, self._catalog, self.snapshot, self.views())
 
     @contextmanager
-    def reading(self) -> Iterator[CatalogView]:
+    def reading(self) -> Iterator[CatalogReader]:
         """A transaction of the catalog."""
         if self._closed:
             raise IndexFolderError(f"{self.path} was closed: open it again")
@@ -139,8 +138,7 @@ class Collection:
     def views(self) -> Views:
         """As given to `create`; the first format had token vectors alone."""
         with self.reading() as view:
-            stored = view.fact("views")
-            return Views.of(stored) if stored else Views(TokenBuild.of(view.fact("settings")))
+            return _views(view)
 
     def snapshot(self) -> Snapshot:
         """The newest committed state."""
@@ -182,8 +180,8 @@ class Collection:
         while True:
             with self.reading() as view:
                 snapshot = self._newest(view)
-                self._verify(snapshot, view)
                 subset = self._subset(snapshot, view, where)
+            self._verify(snapshot)
             hits = search(snapshot, subset)
             found = self._with_documents(snapshot, hits)
             if found is not None:
@@ -205,11 +203,11 @@ class Collection:
                 raise UnknownDocument(f"there is no document with the id {id!r} in {self.path}")
             document = view.documents([number])[number]
             snapshot = self._newest(view)
-            self._verify(snapshot, view)
             subset = self._subset(snapshot, view, where)
+        self._verify(snapshot)
         place = positions(snapshot.numbers, [number])
         if not len(place):
-            raise DamagedIndex(f"{self.path}: no segment holds the document {id!r}; {REMEDY}")
+            raise damaged(self.path, f"has no segment with the document {id!r}")
         return document, look(snapshot, int(place[0]), subset)
 
     def put_fact(self, name: str, value: dict[str, Any]) -> None:
@@ -218,30 +216,39 @@ class Collection:
             edit.put_fact(name, value)
 
     def check(self) -> None:
-        """Read everything and compare checksums; raises DamagedIndex at the first thing that is wrong."""
-        with self.reading() as view:
-            self._check_seal(read_manifest(self.path, KIND, VERSION))
+        """Read everything and compare checksums; raises DamagedIndex at the first thing that is wrong.
+
+        Writers wait while the catalog is read; searches go on.
+        """
+        read_manifest(self.path, KIND, VERSION)
+        with nobody_writing(self.path, CHECK_PATIENCE), self.reading() as view:
             view.check()
             snapshot = Snapshot.open(self.path, view, None)
-            verify_files(self.path, snapshot.files)
+            self._check_views(snapshot, view)
             if not np.array_equal(snapshot.numbers[snapshot.alive], view.all_numbers()):
-                raise DamagedIndex(f"{self.path}: segments and catalog do not hold the same documents; {REMEDY}")
+                raise damaged(self.path, "has segments and a catalog that do not hold the same documents")
+        if snapshot.codec is not None:
+            snapshot.codec.verify()
+        verify_folders((folder for stored in snapshot.segments for folder in stored.folders), cores(0))
 
     def bytes(self) -> int:
         """Size of all files that belong to the newest state."""
-        return sum(facts["bytes"] for facts in self.snapshot().files.values()) + self._file.bytes
+        return self.snapshot().bytes + os.stat(self._catalog.path).st_size
 
-    def _newest(self, view: CatalogView) -> Snapshot:
+    def _newest(self, view: CatalogReader) -> Snapshot:
         with self._guard:
             if self._snapshot is None or view.state() != self._snapshot.state:
-                try:
-                    self._snapshot = Snapshot.open(self.path, view, self._snapshot)
-                except (KeyError, TypeError, AttributeError, ValueError) as error:
-                    raise DamagedIndex(f"{self.path} has wrong facts of itself ({error!r}): {REMEDY}") from error
+                opened = Snapshot.open(self.path, view, self._snapshot)
+                self._check_views(opened, view)
+                self._snapshot = opened
                 self._filters.clear()
             return self._snapshot
 
-    def _subset(self, snapshot: Snapshot, view: CatalogView, where: Mapping[str, Any] | None) -> Mask | None:
+    def _check_views(self, snapshot: Snapshot, view: CatalogReader) -> None:
+        if snapshot.segments and set(snapshot.segments[0].views) != set(_views(view).names):
+            raise damaged(self.path, "has segments with other views than it should keep")
+
+    def _subset(self, snapshot: Snapshot, view: CatalogReader, where: Mapping[str, Any] | None) -> Mask | None:
         """(documents,) the living that fulfil the filter; None for all."""
         if where is None:
             return None if snapshot.alive.all() else snapshot.alive
@@ -271,46 +278,26 @@ class Collection:
             found.append(Found([(documents[number], score) for number, score in pairs], hits.timings))
         return found
 
-    def _verify(self, snapshot: Snapshot, view: CatalogView) -> None:
+    def _verify(self, snapshot: Snapshot) -> None:
         """Before the first search of a small index, read what it will read once and compare checksums."""
         segments = [stored for stored in snapshot.segments if stored.part.name not in self._verified]
-        if CATALOG not in self._verified and self._file.bytes <= VERIFIED_BYTES:
-            self._check_seal(read_manifest(self.path, KIND, VERSION))
-            self._verified.add(CATALOG)
-        if sum(facts["bytes"] for stored in segments for facts in stored.files.values()) <= VERIFIED_BYTES:
-            for stored in segments:
-                verify_files(self.path, stored.files)
+        if sum(stored.bytes for stored in segments) <= VERIFIED_BYTES:
+            verify_folders((folder for stored in segments for folder in stored.folders), cores(0))
         self._verified |= {stored.part.name for stored in segments}
 
-    def _check_seal(self, manifest: dict[str, Any]) -> None:
-        """Within a transaction: nobody can commit meanwhile."""
-        if manifest["catalog"] is not None and self._file.facts() != manifest["catalog"]:
-            raise DamagedIndex(f"{self.path / CATALOG} was changed since it was written: {REMEDY}")
-
-    def _seal(self) -> None:
-        write_manifest(self.path, {"kind": KIND, "version": VERSION, "catalog": self._file.facts()})
-
-    def _sweep(self) -> None:
-        """Remove folders that no committed state names; only under the writer's lock."""
-        with self.reading() as view:
-            state = view.state()
-        remove_leftovers(self.path, state)
+    def _upgrade(self) -> None:
+        """To the format of now, once everything in the catalog was found to be right."""
+        with self._catalog.writing() as edit:
+            edit.check()
+            state = edit.state()
+            facts = {"views": _views(edit).as_json(), "model": edit.fact("model")}
+            edit.put_fact("views", facts["views"])
+            edit.put_state(replace(state, tombstones=fingerprint(edit.tombstones())))
+        write_manifest(self.path, {"kind": KIND, "version": VERSION, **facts})
 
 
-def remove_leftovers(folder: Path, state: State) -> None:
-    """Codecs and segments that the state does not name."""
-    for pattern in ("codec-[0-9]*", "segment-[0-9]*"):
-        for leftover in folder.glob(pattern):
-            if leftover.name not in state.folders:
-                shutil.rmtree(leftover, ignore_errors=True)
-
-
-@contextmanager
-def full_disk_reported(folder: Path) -> Iterator[None]:
-    """What the system says of a write, as an error of ours."""
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or str(error)
-        advice = "what was committed is intact; make room, then try again"
-        raise IndexFolderError(f"{folder} cannot be written ({reason}): {advice}") from error
+def _views(view: CatalogReader) -> Views:
+    """As given to `create`; the first format had token vectors alone."""
+    stored = view.fact("views")
+    kept = {"views": stored} if stored else {"views": {"multi": view.fact("settings")}}
+    return Facts(kept, f"{view.path}: its facts").read("views", Views.of)

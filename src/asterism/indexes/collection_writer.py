@@ -8,7 +8,6 @@ energy that its centroids leave over (measured on a sample of every segment) a q
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -21,8 +20,13 @@ from ..corpus import Document
 from ..errors import DocumentError, IndexFolderError, UnknownDocument, VectorsError
 from ..representations import Representations
 from ..settings import cores
-from .catalog import Catalog, CatalogEdit, State
+from ..storage.arrays import verify_folders
+from ..storage.faults import refuse_lost_pages
+from ..storage.folders import remove_part
+from .catalog import Catalog, CatalogEdit
+from .catalog_state import State
 from .segment_maker import SegmentMaker
+from .segment_merge import first_young
 from .snapshot import Snapshot
 from .stored_parts import StoredSegment
 from .views import Views
@@ -108,9 +112,9 @@ class CollectionWriter:
         snapshot = self._snapshot()
         if snapshot.state.documents == 0:
             with self._catalog.writing() as edit:
-                edit.clear_tombstones(edit.tombstones().tolist())
+                edit.clear_tombstones(edit.tombstones())
                 self._commit(edit, replace(snapshot.state, codec=None, segments=()))
-            self._remove(self._folder / name for name in snapshot.state.folders)
+            self._remove(snapshot.state.folders)
         elif self._wants_training(snapshot):
             self._rewrite(snapshot, snapshot.segments, training=True)
         elif len(snapshot.segments) > 1 or not snapshot.alive.all():
@@ -137,18 +141,23 @@ class CollectionWriter:
         return tokens > 0 and (tokens >= OUTGROWN * snapshot.codec.tokens or snapshot.drift() >= DRIFTED)
 
     def _rewrite(self, snapshot: Snapshot, young: Sequence[StoredSegment], training: bool = False) -> None:
-        """The last segments as one, without their dead; if they are all, perhaps with a new codec."""
+        """The last segments as one, without their dead; if they are all, perhaps with a new codec.
+
+        What is read is verified first: damage is not copied under a new checksum.
+        """
+        verify_folders((folder for stored in young for folder in stored.folders), self._threads)
         with self._making(snapshot) as making:
             if training:
                 making.trained()
             parts = making.merged(young)
             kept = snapshot.state.segments[: len(snapshot.segments) - len(young)]
             buried = np.concatenate([stored.numbers[~snapshot.alive_in(stored)] for stored in young])
+            refuse_lost_pages(self._folder)
             with self._catalog.writing() as edit:
-                edit.clear_tombstones(buried.tolist())
+                edit.clear_tombstones(buried)
                 self._commit(edit, replace(making.state, segments=(*kept, *parts)))
         old = snapshot.state.folders - making.state.folders | {stored.part.name for stored in young}
-        self._remove(self._folder / name for name in old)  # who has them mapped goes on reading them
+        self._remove(old)  # who has them mapped goes on reading them
 
     @contextmanager
     def _making(self, snapshot: Snapshot) -> Iterator[SegmentMaker]:
@@ -163,23 +172,15 @@ class CollectionWriter:
     def _commit(self, edit: CatalogEdit, state: State) -> None:
         edit.put_state(replace(state, generation=state.generation + 1))
 
-    def _remove(self, made: Iterable[Path]) -> None:
-        for folder in made:
-            shutil.rmtree(folder, ignore_errors=True)
+    def _remove(self, names: Iterable[str]) -> None:
+        for name in names:
+            remove_part(self._folder, name)
 
-    def _remove_uncommitted(self, made: Iterable[Path]) -> None:
+    def _remove_uncommitted(self, made: Iterable[str]) -> None:
         """After an error; an interruption may have come just after the commit."""
         with suppress(IndexFolderError), self._catalog.reading() as view:  # otherwise they are swept later
-            named = view.state().folders
-            self._remove(folder for folder in made if folder.name not in named)
+            self._remove(set(made) - view.state().folders)
 
 
 def _young(snapshot: Snapshot) -> tuple[StoredSegment, ...]:
-    """The last segments, each no larger than all after it: merged, there are never more than log2(tokens) of them."""
-    sizes = [stored.size for stored in snapshot.segments]
-    first = len(sizes) - 1
-    total = sizes[-1] if sizes else 0
-    while first > 0 and sizes[first - 1] <= 2 * total:
-        first -= 1
-        total += sizes[first]
-    return snapshot.segments[max(first, 0) :]
+    return snapshot.segments[first_young([stored.size for stored in snapshot.segments]) :]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..storage.faults import damaged
 from .dense_segment import OpenDense, flat_index
 from .segment_merge import Mask
 
@@ -54,13 +55,19 @@ class Chosen:
         faiss.omp_set_num_threads(threads)
         if self._copied is not None:
             index, places = self._copied
-            return np.asarray(places[_found(index, None, queries, k)])
+            return np.asarray(places[self._whole(_found(index, None, queries, k))])
         plan = self._plan
         if plan[0] != k:
             plan = self._plan = (k, *self._planned(k, compares_all(k, self._count, self._documents)))
         found = _found(*plan[1:], queries, k)
         if found.min() < 0:  # the graph led to fewer than there are
-            return _found(*self._planned(k, True), queries, k)
+            found = _found(*self._planned(k, True), queries, k)
+        return self._whole(found)
+
+    def _whole(self, found: Numbers) -> Numbers:
+        """What was found, if it is as many as there must be: faiss leaves out what cannot be compared."""
+        if found.min() < 0:
+            raise damaged(self._segment.folder.path, "has a vector with NaN or infinity")
         return found
 
     def _planned(self, k: int, everything: bool) -> tuple[Any, Any]:

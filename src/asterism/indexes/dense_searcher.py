@@ -13,6 +13,7 @@ import numpy.typing as npt
 from ..errors import VectorsError
 from ..representations.multi_vector import LARGEST, checked_finite, checked_matrix
 from ..settings import MOST_THREADS, whole_number
+from ..storage.faults import damage_reported, damaged
 from .dense_choice import Chosen
 from .dense_segment import OpenDense
 from .hits import SearchHits
@@ -33,6 +34,8 @@ class DenseSearcher:
         self.path = path
         self.segments = list(segments)
         self.dimensions = segments[0].facts.dimensions
+        if any(segment.facts.dimensions != self.dimensions for segment in segments):
+            raise damaged(path, "has dense vectors of several lengths")
         self.documents = sum(segment.facts.documents for segment in segments)
         self._firsts = np.cumsum([0] + [segment.facts.documents for segment in segments])
         self._everything = self._made(None)
@@ -47,9 +50,10 @@ class DenseSearcher:
         workers = whole_number("threads", threads, 1, MOST_THREADS)
         rows = self._checked(queries)
         begin = time.perf_counter()
-        chosen = self._everything if subset is None else self._chosen(subset)
-        found = [part.nearest(rows, wanted, workers) for part in chosen]
-        best = [self._best(rows[i], [ids[i] for ids in found], wanted) for i in range(len(rows))]
+        with damage_reported(self.path):
+            chosen = self._everything if subset is None else self._chosen(subset)
+            found = [part.nearest(rows, wanted, workers) for part in chosen]
+            best = [self._best(rows[i], [ids[i] for ids in found], wanted) for i in range(len(rows))]
         hits = SearchHits.of(best)
         return SearchHits(hits.ids, hits.scores, {"dense": (time.perf_counter() - begin) / max(1, len(rows))})
 
@@ -58,7 +62,8 @@ class DenseSearcher:
         row = self._checked(np.asarray(query)[None])[0]
         bounds = np.searchsorted(documents, self._firsts)
         spans = zip(self.segments, self._firsts, bounds, bounds[1:], strict=False)
-        return np.concatenate([segment.scores(row, documents[a:b] - first) for segment, first, a, b in spans])
+        with damage_reported(self.path):
+            return np.concatenate([segment.scores(row, documents[a:b] - first) for segment, first, a, b in spans])
 
     def _chosen(self, subset: Mask) -> list[Chosen]:
         """Of each segment; a mask that may change is looked at again each time."""

@@ -1,15 +1,13 @@
 """One dense vector a document: float16 rows, and for many of them a graph that finds the nearest.
 
 vectors (documents, d) float16, memory-mapped: what scores come from, and merging.
-graph.faiss, for MANY documents and more: faiss's HNSW over its own float16 copy of them, memory-mapped.
+levels, neighbours: of MANY documents and more, faiss's HNSW (dense_graph.py).
 """
 
 from __future__ import annotations
 
-import os
 import threading
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,14 +17,20 @@ import numpy.typing as npt
 
 from ..errors import VectorsError
 from ..representations.multi_vector import checked_finite
+from ..storage.arrays import ArrayWriter, MappedFolder, forget_pages
+from ..storage.facts import Facts, FileFacts
+from ..storage.faults import damaged
+from ..storage.folders import fsync_folder
+from .dense_graph import FILES as GRAPH_FILES
+from .dense_graph import GraphFacts, GraphMaker, OpenGraph, open_graph
 from .segment_merge import Mask
-from .storage import ArrayWriter, FileFacts, forget_pages, fsync_folder, map_array, verify_file
+from .token_segment import MOST_DOCUMENTS
 
 MANY = 50_000
-LINKS = 32
-EXPLORED_TO_BUILD = 200
+WIDEST = 1 << 16
 CHUNK_ROWS = 4096
-VECTORS, GRAPH = "vectors.npy", "graph.faiss"
+VECTORS = "vectors.npy"
+FORMER_GRAPH = "graph.faiss"  # of format 2: never read; until they are merged, such segments compare all
 
 Floats = npt.NDArray[np.float32]
 Halves = npt.NDArray[np.float16]
@@ -34,50 +38,57 @@ Halves = npt.NDArray[np.float16]
 
 @dataclass(frozen=True)
 class DenseFacts:
-    """What the manifest says of a dense segment."""
+    """What the manifest says of a dense segment; graph: None for few documents."""
 
     documents: int
     dimensions: int
+    graph: GraphFacts | None
     files: FileFacts
 
     def as_json(self) -> dict[str, Any]:
         """For the manifest."""
         return asdict(self)
 
+    @classmethod
+    def from_facts(cls, facts: Facts) -> DenseFacts:
+        """As it was stored."""
+        documents = facts.whole("documents", most=MOST_DOCUMENTS)
+        graph = GraphFacts.from_facts(facts.part("graph"), documents) if facts.has("graph") else None
+        former = FORMER_GRAPH in facts.part("files").content and "graph" not in facts.content
+        names = [VECTORS, *GRAPH_FILES * (graph is not None), *[FORMER_GRAPH] * former]
+        return cls(documents, facts.whole("dimensions", 1, WIDEST), graph, facts.files(names))
+
 
 @dataclass(frozen=True)
 class OpenDense:
-    """vectors (documents, d), mapped; `path` is the folder."""
+    """vectors (documents, d), mapped; the graph of many documents."""
 
-    path: Path
     facts: DenseFacts
+    folder: MappedFolder
     vectors: Halves
+    graph: OpenGraph | None
     _made: list[Any] = field(default_factory=list, init=False, repr=False, compare=False)
     _guard: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
 
     @property
     def has_graph(self) -> bool:
         """Whether there are many documents."""
-        return GRAPH in self.facts.files
+        return self.graph is not None
 
     def scores(self, query: Floats, places: npt.NDArray[np.int64]) -> Floats:
         """Query (d,), places (m,) -> (m,), row by row: a score does not depend on what else is scored."""
         rows = self.vectors[places].astype(np.float32)
-        return np.asarray(np.einsum("ij,j->i", rows, query), np.float32)
+        scores = np.asarray(np.einsum("ij,j->i", rows, query), np.float32)
+        if not np.isfinite(scores).all():
+            raise damaged(self.folder.path, "has a vector with NaN or infinity")
+        return scores
 
     def index(self) -> Any:
         """Faiss's index: the graph, or for few documents all of them. Made at the first search, once."""
         with self._guard:
             if not self._made:
-                self._made.append(self._graph() if self.has_graph else flat_index(self.vectors))
+                self._made.append(self.graph.index(self.vectors) if self.graph else flat_index(self.vectors))
             return self._made[0]
-
-    def _graph(self) -> Any:
-        """Faiss trusts what it reads, so that the file is verified before."""
-        import faiss
-
-        verify_file(self.path / GRAPH, self.facts.files[GRAPH])
-        return faiss.read_index(str(self.path / GRAPH), faiss.IO_FLAG_MMAP_IFC)
 
 
 def flat_index(rows: Halves) -> Any:
@@ -94,7 +105,7 @@ def write_dense(
 ) -> DenseFacts:
     """Rows (n, d), chunk after chunk, into a folder that does not exist."""
     target.mkdir()
-    graph = _Graph(dimensions, threads) if documents >= MANY else None
+    graph = GraphMaker(dimensions, threads) if documents >= MANY else None
     done = 0
     with ArrayWriter(target / VECTORS, np.float16, (documents, dimensions)) as writer:
         for chunk in chunks:
@@ -104,10 +115,12 @@ def write_dense(
                 graph.add(rows)
             done += len(rows)
         files = {VECTORS: writer.close()}
+    made = None
     if graph is not None:
-        files[GRAPH] = graph.write(target / GRAPH)
+        made, graph_files = graph.write(target)
+        files |= graph_files
     fsync_folder(target)
-    return DenseFacts(documents, dimensions, files)
+    return DenseFacts(documents, dimensions, made, files)
 
 
 def merge_dense(target: Path, parts: Sequence[tuple[OpenDense, Mask]], threads: int) -> DenseFacts:
@@ -125,10 +138,11 @@ def _living_rows(parts: Sequence[tuple[OpenDense, Mask]]) -> Iterator[Halves]:
 
 
 def open_dense(target: Path, facts: DenseFacts) -> OpenDense:
-    """Map the vectors."""
-    return OpenDense(
-        target, facts, map_array(target / VECTORS, facts.files, np.float16, (facts.documents, facts.dimensions))
-    )
+    """Map the vectors and the graph."""
+    inside = MappedFolder(target, facts.files)
+    vectors = inside.array("vectors", np.float16, (facts.documents, facts.dimensions))
+    graph = open_graph(inside, facts.graph, facts.documents) if facts.graph is not None else None
+    return OpenDense(facts, inside, vectors, graph)
 
 
 def _as_halves(chunk: npt.NDArray[Any], dimensions: int, first_row: int) -> Halves:
@@ -141,55 +155,3 @@ def _as_halves(chunk: npt.NDArray[Any], dimensions: int, first_row: int) -> Halv
         given = f"the dense vectors: row {first_row + beyond[0]} is beyond float16"
         raise VectorsError(f"{given}, expected numbers up to 65504")
     return rows.astype(np.float16)
-
-
-class _Graph:
-    """Faiss's HNSW in the making."""
-
-    def __init__(self, dimensions: int, threads: int) -> None:
-        import faiss
-
-        self._threads = threads
-        self._index = faiss.IndexHNSWSQ(dimensions, faiss.ScalarQuantizer.QT_fp16, LINKS, faiss.METRIC_INNER_PRODUCT)
-        self._index.hnsw.efConstruction = EXPLORED_TO_BUILD
-
-    def add(self, rows: Halves) -> None:
-        """In the order of the documents."""
-        import faiss
-
-        faiss.omp_set_num_threads(self._threads)
-        self._index.add(rows.astype(np.float32))
-
-    def write(self, path: Path) -> dict[str, int]:
-        """Through our own file, so that a full disk is told as such; returns its size and checksum."""
-        import faiss
-
-        with open(path, "xb") as file:
-            written = _Written(file.write)
-            try:
-                faiss.write_index(self._index, faiss.PyCallbackIOWriter(written.take))
-            except Exception:  # whatever faiss makes of an error in a callback
-                if written.error is not None:
-                    raise written.error from None
-                raise
-            file.flush()
-            os.fsync(file.fileno())
-            return {"bytes": file.tell(), "crc32": written.checksum}
-
-
-class _Written:
-    """What faiss writes, with its checksum; an error of the file is kept, because faiss forgets it."""
-
-    def __init__(self, write: Callable[[bytes], int]) -> None:
-        self._write = write
-        self.checksum = 0
-        self.error: OSError | None = None
-
-    def take(self, data: bytes) -> None:
-        """The next piece."""
-        try:
-            self._write(data)
-        except OSError as error:
-            self.error = error
-            raise
-        self.checksum = zlib.crc32(data, self.checksum)

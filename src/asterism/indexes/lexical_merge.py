@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import VectorsError
+from ..storage.arrays import forget_pages
 from .bm25 import saturated
 from .lexical_segment import LexicalFacts, OpenLexical, chunks_of
 from .lexical_writer import Counts, ListsWriter, smallest_type
 from .segment_merge import Mask
-from .storage import forget_pages
 
 
 @dataclass(frozen=True)

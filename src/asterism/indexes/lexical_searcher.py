@@ -13,12 +13,12 @@ from ..errors import DamagedIndex, SettingError, VectorsError
 from ..kernels import _native, chosen_kernels
 from ..representations.lexical import LexicalWeights
 from ..settings import MOST_THREADS, whole_number
+from ..storage.faults import REMEDY, damage_reported
 from .hits import SearchHits
 from .lexical_segment import OpenLexical
 from .lexical_writer import checked_weights
-from .native_calls import checked_subset, damage_reported
+from .native_calls import checked_subset
 from .segment_merge import Mask
-from .storage import REMEDY
 
 LONGEST_QUERY = 8192  # native/lexical_engine.hpp has the same
 

@@ -21,9 +21,14 @@ import numpy.typing as npt
 
 from ..errors import DamagedIndex
 from ..kernels import _native
-from .storage import REMEDY, FileFacts, map_array
+from ..storage.arrays import MappedFolder
+from ..storage.facts import Facts, FileFacts
+from ..storage.faults import REMEDY
+from .token_segment import MOST_DOCUMENTS
 
 CHUNK_POSTINGS = 1 << 21
+ARRAYS = ("term_ids", "starts", "largest", "list_documents", "weights", "long_terms", "rows", "ranks")
+COUNT_TYPES = ("", "uint8", "uint16", "uint32")
 RANKED = 64  # documents; native/lexical_engine.hpp has the same
 
 
@@ -43,6 +48,22 @@ class LexicalFacts:
         """For the manifest."""
         return asdict(self)
 
+    @classmethod
+    def from_facts(cls, facts: Facts) -> LexicalFacts:
+        """As it was stored."""
+        count_type = facts.text("count_type", COUNT_TYPES)
+        names = [*ARRAYS, "counts"] if count_type else ARRAYS
+        documents, terms = facts.whole("documents", most=MOST_DOCUMENTS), facts.whole("terms")
+        return cls(
+            documents,
+            terms,
+            facts.whole("postings"),
+            facts.whole("long_lists", most=terms),
+            facts.whole("length"),
+            count_type,
+            facts.files(f"{name}.npy" for name in names),
+        )
+
 
 @dataclass(frozen=True)
 class OpenLexical:
@@ -50,6 +71,7 @@ class OpenLexical:
 
     path: Path
     facts: LexicalFacts
+    folder: MappedFolder
     term_ids: npt.NDArray[np.int64]
     starts: npt.NDArray[np.int64]
     largest: npt.NDArray[np.float32]
@@ -87,14 +109,14 @@ class OpenLexical:
     def all_term_ids(self) -> npt.NDArray[np.int64]:
         """(terms,)."""
         term_ids = np.array(self.term_ids)
-        if (np.diff(term_ids) <= 0).any():
+        if (term_ids[1:] <= term_ids[:-1]).any():
             raise DamagedIndex(f"{self.path}: the terms do not rise; {REMEDY}")
         return term_ids
 
     def all_starts(self) -> npt.NDArray[np.int64]:
         """(terms + 1,)."""
         starts = np.array(self.starts)
-        if starts[0] != 0 or starts[-1] != self.facts.postings or (np.diff(starts) < 0).any():
+        if starts[0] != 0 or starts[-1] != self.facts.postings or (starts[1:] < starts[:-1]).any():
             raise DamagedIndex(f"{self.path}: the terms' lists are not in order; {REMEDY}")
         return starts
 
@@ -118,13 +140,12 @@ class OpenLexical:
 
 def open_lexical(target: Path, facts: LexicalFacts) -> OpenLexical:
     """Map the arrays of a folder and check that their shapes belong together."""
-
-    def mapped(name: str, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> npt.NDArray[Any]:
-        return map_array(target / f"{name}.npy", facts.files, dtype, shape)
-
+    inside = MappedFolder(target, facts.files)
+    mapped = inside.array
     return OpenLexical(
         path=target,
         facts=facts,
+        folder=inside,
         term_ids=mapped("term_ids", np.int64, (facts.terms,)),
         starts=mapped("starts", np.int64, (facts.terms + 1,)),
         largest=mapped("largest", np.float32, (facts.terms,)),

@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from ..errors import VectorsError
 from ..representations.lexical import LexicalWeights
+from ..storage.arrays import ArrayWriter, write_arrays
+from ..storage.folders import fsync_folder
 from .bm25 import saturated
 from .lexical_segment import RANKED, LexicalFacts, chunks_of
-from .storage import ArrayWriter, fsync_folder, write_arrays
 from .token_segment import MOST_DOCUMENTS
 
 LONG_SHARE = 16  # a list is long that has one document in so many: a row is quicker to add up from here on

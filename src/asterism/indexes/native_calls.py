@@ -1,26 +1,11 @@
-"""What every call of a native engine needs around it."""
+"""What every call of a native engine needs before it."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import DamagedIndex, SettingError
-from ..kernels import _native
-from .storage import REMEDY
-
-
-@contextmanager
-def damage_reported(path: Path) -> Iterator[None]:
-    """What the native code finds wrong in mapped files, as an error of ours."""
-    try:
-        yield
-    except _native.DamagedIndex as error:
-        raise DamagedIndex(f"{path}: {error}; {REMEDY}") from error
+from ..errors import SettingError
 
 
 def checked_subset(subset: npt.ArrayLike | None, documents: int) -> npt.NDArray[np.uint8] | None:

@@ -13,7 +13,9 @@ from ..errors import VectorsError
 from ..representations import Representations
 from ..representations.multi_vector import FloatArray, TokenVectors
 from ..settings import TokenBuild
-from .catalog import Numbers, Part, State
+from ..storage.arrays import write_arrays
+from ..storage.manifest import write_manifest
+from .catalog_state import Numbers, Part, State
 from .codec_files import train_codec, write_codec
 from .dense_segment import merge_dense, write_dense
 from .lexical_merge import merge_lexical
@@ -21,7 +23,6 @@ from .lexical_writer import write_lexical
 from .residual_codec import ResidualCodec, flat_codec
 from .segment_merge import LivingVectors, merge_segments
 from .snapshot import Snapshot
-from .storage import write_arrays, write_manifest
 from .stored_parts import (
     CODEC_FACTS,
     CODEC_KIND,
@@ -44,12 +45,12 @@ T = TypeVar("T")
 
 
 class SegmentMaker:
-    """`state` names what was made so far; `made` are the folders."""
+    """`state` names what was made so far; `made` are the names of the folders."""
 
     def __init__(self, folder: Path, snapshot: Snapshot, views: Views, threads: int) -> None:
         """On top of a committed state."""
         self.state: State = snapshot.state
-        self.made: list[Path] = []
+        self.made: list[str] = []
         self._folder = folder
         self._snapshot = snapshot
         self._codec = snapshot.codec
@@ -175,7 +176,7 @@ class SegmentMaker:
 
     def _next_folder(self, kind: str) -> str:
         name = f"{kind}-{self.state.next_folder:06d}"
-        self.made.append(self._folder / name)
+        self.made.append(name)
         self.state = replace(self.state, next_folder=self.state.next_folder + 1)
         return name
 

@@ -11,9 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..representations.multi_vector import FloatArray, TokenVectors
+from ..errors import DamagedIndex
+from ..representations.multi_vector import FloatArray, TokenVectors, first_unusable_row
+from ..storage.arrays import ArrayWriter, forget_pages, write_arrays
+from ..storage.faults import REMEDY
+from ..storage.folders import fsync_folder
 from .residual_codec import ResidualCodec
-from .storage import ArrayWriter, forget_pages, fsync_folder, write_arrays
 from .token_segment import OpenSegment, SegmentFacts, inverted_lists
 
 CHUNK_TOKENS = 1 << 14
@@ -72,12 +75,12 @@ class LivingVectors:
                 first += count
 
     def _floats(self, segment: OpenSegment, rows: npt.NDArray[np.int64]) -> FloatArray:
-        if segment.fine is not None:
-            return segment.fine[rows]
-        stored: npt.NDArray[Any] = segment.codes[rows]
-        if segment.scales is None:
-            return stored
-        return self._codec.decode(stored, segment.scales[rows], segment.centroids[rows])
+        stored: npt.NDArray[Any] = segment.codes[rows] if segment.fine is None else segment.fine[rows]
+        if segment.scales is not None and segment.fine is None:
+            stored = self._codec.decode(stored, segment.scales[rows], segment.centroids_of(rows))
+        if first_unusable_row(stored) is not None:
+            raise DamagedIndex(f"{segment.facts.name}: a vector is beyond what was stored; {REMEDY}")
+        return stored
 
 
 def merge_segments(folder: Path, name: str, parts: Sequence[Living], codec: ResidualCodec) -> SegmentFacts:
@@ -97,7 +100,7 @@ def merge_segments(folder: Path, name: str, parts: Sequence[Living], codec: Resi
         done = 0
         for part in parts:
             for rows in part.rows():
-                nearest[done : done + len(rows)] = part.segment.centroids[rows]
+                nearest[done : done + len(rows)] = part.segment.centroids_of(rows)
                 done += len(rows)
                 for key, writer in writers.items():
                     writer.write(getattr(part.segment, key)[rows])
@@ -110,3 +113,16 @@ def merge_segments(folder: Path, name: str, parts: Sequence[Living], codec: Resi
     files.update(write_arrays(target, small))
     fsync_folder(target)
     return SegmentFacts(name, documents, tokens, small["list_places"].dtype.name, files)
+
+
+def first_young(sizes: Sequence[int]) -> int:
+    """Where those last segments begin that should be one: each at most twice as large as all after it.
+
+    Merged so, there are never many more than log2(vectors) of them.
+    """
+    first = len(sizes) - 1
+    total = sizes[-1] if sizes else 0
+    while first > 0 and sizes[first - 1] <= 2 * total:
+        first -= 1
+        total += sizes[first]
+    return max(first, 0)

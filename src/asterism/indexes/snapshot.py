@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import DamagedIndex
 from ..settings import TokenSearch, whole_number
-from .catalog import CatalogView, Numbers, State
+from ..storage.faults import damaged
+from .catalog import CatalogReader
+from .catalog_state import Numbers, State, fingerprint
 from .dense_searcher import DenseSearcher
 from .filters import Compare, Condition, Either, Every
 from .hits import SearchHits
 from .lexical_searcher import LexicalSearcher
 from .segment_merge import Living, Mask
-from .storage import REMEDY, FileFacts
 from .stored_parts import StoredCodec, StoredSegment, open_stored_codec, open_stored_segment
 from .token_searcher import TokenSearcher
 
@@ -40,7 +40,7 @@ class Snapshot:
     alive: Mask
 
     @classmethod
-    def open(cls, folder: Path, view: CatalogView, previous: Snapshot | None) -> Snapshot:
+    def open(cls, folder: Path, view: CatalogReader, previous: Snapshot | None) -> Snapshot:
         """The state of a transaction; what `previous` has open already is used again."""
         state = view.state()
         known = {stored.part: stored for stored in previous.segments} if previous else {}
@@ -49,19 +49,35 @@ class Snapshot:
             same = previous is not None and previous.codec is not None and previous.codec.part == state.codec
             codec = previous.codec if same and previous else open_stored_codec(folder, state.codec)
         segments = tuple(known.get(part) or open_stored_segment(folder, part, codec) for part in state.segments)
+        tombstones = view.tombstones()
+        if state.tombstones is not None and fingerprint(tombstones) != state.tombstones:
+            raise damaged(folder, "has other deleted documents than were deleted")
+        return cls.of(folder, state, codec, segments, tombstones)
+
+    @classmethod
+    def of(
+        cls,
+        folder: Path,
+        state: State,
+        codec: StoredCodec | None,
+        segments: tuple[StoredSegment, ...],
+        tombstones: Numbers,
+    ) -> Snapshot:
+        """Of parts that are open."""
         numbers = np.concatenate([np.empty(0, np.int64), *(stored.numbers for stored in segments)])
-        if (np.diff(numbers) <= 0).any():
-            raise DamagedIndex(f"{folder}: the documents' numbers are not in order; {REMEDY}")
+        known = len(numbers) == 0 or 0 <= numbers[0] <= numbers[-1] < state.next_number
+        if not known or (numbers[1:] <= numbers[:-1]).any():
+            raise damaged(folder, "has documents whose numbers are not in order")
         alive = np.ones(len(numbers), bool)
-        alive[positions(numbers, view.tombstones())] = False
+        alive[positions(numbers, tombstones)] = False
         alive.setflags(write=False)  # so that what a search makes of it holds
         if int(alive.sum()) != state.documents:
-            raise DamagedIndex(f"{folder}: segments and catalog do not hold the same documents; {REMEDY}")
+            raise damaged(folder, "has segments and a catalog that do not hold the same documents")
         tokens = [stored.multi.segment for stored in segments if stored.multi is not None]
         dense = [stored.dense for stored in segments if stored.dense is not None]
         lexical = [stored.lexical for stored in segments if stored.lexical is not None]
-        if any(0 < len(parts) < len(segments) for parts in (tokens, dense, lexical)):
-            raise DamagedIndex(f"{folder}: some segments have views that others have not; {REMEDY}")
+        if len({stored.views for stored in segments}) > 1 or (codec is not None and len(tokens) < len(segments)):
+            raise damaged(folder, "has segments with views that others have not")
         return cls(
             state,
             codec,
@@ -79,12 +95,9 @@ class Snapshot:
         return tuple(name for name in ("multi", "dense", "lexical") if getattr(self, name) is not None)
 
     @property
-    def files(self) -> FileFacts:
-        """Of the codec and of all segments."""
-        found: FileFacts = dict(self.codec.files) if self.codec is not None else {}
-        for stored in self.segments:
-            found |= stored.files
-        return found
+    def bytes(self) -> int:
+        """Size of all files."""
+        return sum(stored.bytes for stored in self.segments) + (self.codec.bytes if self.codec is not None else 0)
 
     def nearest_tokens(
         self, queries: Sequence[npt.ArrayLike], k: int, settings: TokenSearch, subset: Mask | None, threads: int
@@ -116,7 +129,7 @@ class Snapshot:
         weights = [max(1, tokens.segment.facts.tokens) for tokens in stored]
         return float(np.average([tokens.left_over for tokens in stored], weights=weights)) / self.codec.left_over
 
-    def matching(self, condition: Condition, view: CatalogView) -> Mask:
+    def matching(self, condition: Condition, view: CatalogReader) -> Mask:
         """(documents,) which fulfil a condition, dead ones perhaps included."""
         if isinstance(condition, Compare):
             mask = np.zeros(len(self.numbers), bool)

@@ -10,24 +10,25 @@ segment-000002/
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import DamagedIndex
-from ..settings import TokenBuild, cores
-from .catalog import Numbers, Part
-from .codec_files import open_codec
+from ..settings import TokenBuild
+from ..storage.arrays import MappedFolder, verify_file
+from ..storage.facts import Facts, FileFacts
+from ..storage.faults import damaged
+from ..storage.manifest import read_manifest
+from .catalog_state import Numbers, Part
+from .codec_files import codec_files, open_codec
 from .dense_segment import DenseFacts, OpenDense, open_dense
 from .lexical_segment import LexicalFacts, OpenLexical, open_lexical
 from .residual_codec import ResidualCodec
-from .storage import REMEDY, FileFacts, map_array, read_manifest, verify_file
-from .token_segment import OpenSegment, SegmentFacts, open_segment
+from .token_segment import MOST_DOCUMENTS, OpenSegment, SegmentFacts, open_segment
 
-SEGMENT_KIND, SEGMENT_FACTS, SEGMENT_VERSION = "asterism segment", "segment.json", 2
+SEGMENT_KIND, SEGMENT_FACTS, SEGMENT_VERSION = "asterism segment", "segment.json", 3
 CODEC_KIND, CODEC_FACTS, CODEC_VERSION = "asterism codec", "codec.json", 1
 NUMBERS = "numbers"
 
@@ -37,6 +38,7 @@ class StoredCodec:
     """A codec, the settings of what it codes, how many vectors trained it and what share of them it left over."""
 
     part: Part
+    path: Path
     codec: ResidualCodec
     settings: TokenBuild
     tokens: int
@@ -47,6 +49,16 @@ class StoredCodec:
     def untrained(self) -> bool:
         """Floats under one centroid, as every collection begins."""
         return self.tokens == 0
+
+    @property
+    def bytes(self) -> int:
+        """Size of all files."""
+        return sum(facts["bytes"] for facts in self.files.values())
+
+    def verify(self) -> None:
+        """Read all files and compare their checksums."""
+        for name, facts in self.files.items():
+            verify_file(self.path / name, facts)
 
 
 @dataclass(frozen=True)
@@ -59,17 +71,19 @@ class StoredTokens:
 
 @dataclass(frozen=True)
 class StoredSegment:
-    """Those views that the collection keeps of some documents, whose numbers (documents,) rise.
-
-    `files` by their path within the collection.
-    """
+    """Those views that the collection keeps of some documents, whose numbers (documents,) rise."""
 
     part: Part
     numbers: Numbers
     multi: StoredTokens | None
     dense: OpenDense | None
     lexical: OpenLexical | None
-    files: FileFacts
+    folders: tuple[MappedFolder, ...]
+
+    @property
+    def views(self) -> tuple[str, ...]:
+        """Those it has."""
+        return tuple(name for name in ("multi", "dense", "lexical") if getattr(self, name) is not None)
 
     @property
     def tokens(self) -> int:
@@ -81,60 +95,61 @@ class StoredSegment:
         """What merging it costs, about."""
         return len(self.numbers) + self.tokens
 
+    @property
+    def bytes(self) -> int:
+        """Size of all files."""
+        return sum(folder.bytes for folder in self.folders)
+
 
 def open_stored_codec(folder: Path, part: Part) -> StoredCodec:
     """Read whole and verified."""
     path = folder / part.name
     facts = read_manifest(path, CODEC_KIND, CODEC_VERSION, CODEC_FACTS, part.crc32)
-    settings = TokenBuild.of(facts["settings"])
-    codec = open_codec(path, facts["codec"], settings)
-    files = _within(part.name, facts["codec"]["files"])
-    return StoredCodec(part, codec, settings, facts["tokens"], facts["left_over"], files)
+    settings = facts.read("settings", TokenBuild.of)
+    codec = open_codec(path, facts.part("codec"), settings)
+    files = codec_files(facts.part("codec"))
+    return StoredCodec(part, path, codec, settings, facts.whole("tokens"), facts.number("left_over", 1e9), files)
 
 
 def open_stored_segment(folder: Path, part: Part, codec: StoredCodec | None) -> StoredSegment:
     """Mapped, with shapes that belong together."""
     inside = folder / part.name
     facts = read_manifest(inside, SEGMENT_KIND, SEGMENT_VERSION, SEGMENT_FACTS, part.crc32)
-    if facts["version"] == 1:
+    first_format = facts.whole("version") == 1
+    if first_format:
         facts = _as_now(facts)
-    views: dict[str, Any] = facts["views"]
-    numbers = map_array(inside / f"{NUMBERS}.npy", facts["files"], np.int64, (facts["documents"],))
-    multi = _open_tokens(folder, part, views["multi"], codec) if "multi" in views else None
-    dense = open_dense(inside / "dense", DenseFacts(**views["dense"])) if "dense" in views else None
-    lexical = open_lexical(inside / "lexical", LexicalFacts(**views["lexical"])) if "lexical" in views else None
-    files: FileFacts = {f"{part.name}/{name}": file for name, file in facts["files"].items()}
-    if multi is not None:
-        files |= _within(multi.segment.facts.name, multi.segment.facts.files)
-    for name, opened in (("dense", dense), ("lexical", lexical)):
-        files |= _within(f"{part.name}/{name}", opened.facts.files) if opened is not None else {}
-    opened_views = (None if multi is None else multi.segment, dense, lexical)
-    if any(opened.facts.documents != facts["documents"] for opened in opened_views if opened is not None):
-        raise DamagedIndex(f"{inside}: the views do not hold the same documents; {REMEDY}")
-    return StoredSegment(part, numbers, multi, dense, lexical, files)
+    documents, views = facts.whole("documents", most=MOST_DOCUMENTS), facts.part("views")
+    own = MappedFolder(inside, facts.files([f"{NUMBERS}.npy"]))
+    numbers = own.array(NUMBERS, np.int64, (documents,))
+    multi = dense = lexical = None
+    if views.has("multi"):
+        name = part.name if first_format else f"{part.name}/multi"
+        multi = _open_tokens(folder, name, views.part("multi"), codec)
+    if views.has("dense"):
+        dense = open_dense(inside / "dense", DenseFacts.from_facts(views.part("dense")))
+    if views.has("lexical"):
+        lexical = open_lexical(inside / "lexical", LexicalFacts.from_facts(views.part("lexical")))
+    opened = [one for one in (None if multi is None else multi.segment, dense, lexical) if one is not None]
+    if any(one.facts.documents != documents for one in opened):
+        raise damaged(inside, "has views that do not hold the same documents")
+    return StoredSegment(part, numbers, multi, dense, lexical, (own, *(one.folder for one in opened)))
 
 
-def _within(folder: str, files: FileFacts) -> FileFacts:
-    return {f"{folder}/{name}": file for name, file in files.items()}
+def _open_tokens(folder: Path, name: str, stored: Facts, codec: StoredCodec | None) -> StoredTokens:
+    if codec is None or stored.text("codec") != codec.part.name:
+        raise damaged(folder / name, f"was made with {stored.text('codec')[:60]!r}, which is not there")
+    facts = SegmentFacts.from_facts(stored.part("segment"), name, codec.codec.bits, codec.settings)
+    opened = open_segment(folder, facts, codec.codec, codec.settings)
+    return StoredTokens(opened, stored.number("left_over", 1e9))
 
 
-def _open_tokens(folder: Path, part: Part, stored: dict[str, Any], codec: StoredCodec | None) -> StoredTokens:
-    if codec is None or stored["codec"] != codec.part.name:
-        raise DamagedIndex(f"{folder / part.name} was made with {stored['codec']}, which is not there: {REMEDY}")
-    opened = open_segment(folder, SegmentFacts(**stored["segment"]), codec.codec, codec.settings)
-    return StoredTokens(opened, stored["left_over"])
-
-
-def _as_now(facts: dict[str, Any]) -> dict[str, Any]:
+def _as_now(facts: Facts) -> Facts:
     """The first format had token vectors alone, and their arrays beside the numbers."""
-    segment = facts["segment"]
-    numbers = {f"{NUMBERS}.npy": segment["files"].pop(f"{NUMBERS}.npy")}
-    multi = {name: facts[name] for name in ("codec", "left_over", "segment")}
-    return {"documents": segment["documents"], "files": numbers, "views": {"multi": multi}}
-
-
-def verify_files(folder: Path, files: FileFacts) -> None:
-    """Read every file and compare its checksum; they are read side by side."""
-    with ThreadPoolExecutor(cores(0)) as team:
-        for _ in team.map(lambda name: verify_file(folder / name, files[name]), files):
-            pass
+    segment = facts.part("segment")
+    listed = segment.part("files").content
+    tokens: dict[str, Any] = {name: file for name, file in listed.items() if name != f"{NUMBERS}.npy"}
+    numbers = {name: file for name, file in listed.items() if name == f"{NUMBERS}.npy"}
+    multi = {name: facts.content.get(name) for name in ("codec", "left_over")}
+    multi["segment"] = {**segment.content, "files": tokens}
+    now = {"documents": segment.whole("documents"), "files": numbers, "views": {"multi": multi}}
+    return Facts(now, facts.where)

@@ -9,29 +9,28 @@ x.tokens/
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
-from ..errors import DamagedIndex, IndexExists, IndexFolderError, VectorsError
+from ..errors import IndexExists, IndexFolderError, VectorsError
 from ..representations.multi_vector import TokenVectors
 from ..settings import TokenBuild, TokenSearch, cores
-from .codec_files import open_codec, train_codec, write_codec
+from ..storage.arrays import verify_file, verify_folders
+from ..storage.facts import Facts
+from ..storage.faults import damaged, refuse_lost_pages, writes_reported
+from ..storage.folders import PART, folder_in_the_making, remove_part, sweep_parts
+from ..storage.lock import writing
+from ..storage.manifest import read_manifest, write_manifest
+from .codec_files import codec_files, open_codec, train_codec, write_codec
 from .hits import SearchHits
-from .storage import (
-    FileFacts,
-    folder_in_the_making,
-    read_manifest,
-    verify_file,
-    write_manifest,
-    writing,
-)
+from .segment_merge import Living, first_young, merge_segments
 from .token_searcher import TokenSearcher
-from .token_segment import SegmentFacts, open_segment, write_segment
+from .token_segment import OpenSegment, SegmentFacts, open_segment, write_segment
 from .token_stream import Sample, TokenStream
 
 KIND = "asterism token index"
@@ -43,15 +42,21 @@ SEGMENT = "segment"
 class TokenIndex:
     """Token vectors on disk, memory-mapped; `build` or `open` make one."""
 
-    def __init__(self, path: Path, manifest: dict[str, Any]) -> None:
+    def __init__(self, path: Path, manifest: Facts) -> None:
         """Map the files named by a manifest; use `open`."""
         self.path = path
-        self.settings = TokenBuild.of(manifest["settings"])
+        self.settings = manifest.read("settings", TokenBuild.of)
         self._manifest = manifest
-        self._segments = [SegmentFacts(**facts) for facts in manifest["segments"]]
-        self._codec = open_codec(path / CODEC, manifest["codec"], self.settings)
-        parts = [open_segment(path, facts, self._codec, self.settings) for facts in self._segments]
-        self._searcher = TokenSearcher(path, self._codec, parts)
+        self._codec = open_codec(path / CODEC, manifest.part("codec"), self.settings)
+        self._parts = [self._open_segment(_named(facts)) for facts in manifest.parts("segments")]
+        self._segments = [part.facts for part in self._parts]
+        if len({facts.name for facts in self._segments}) < len(self._segments):
+            raise damaged(path, "names a segment twice")
+        self._searcher = TokenSearcher(path, self._codec, self._parts)
+
+    def _open_segment(self, facts: Facts) -> OpenSegment:
+        stored = SegmentFacts.from_facts(facts, facts.text("name"), self._codec.bits, self.settings)
+        return open_segment(self.path, stored, self._codec, self.settings)
 
     @classmethod
     def build(
@@ -65,7 +70,7 @@ class TokenIndex:
         chosen = TokenBuild.of(settings)
         if os.path.lexists(target):
             raise IndexExists(f"{target} exists already: choose another path, open it, or remove it first")
-        with folder_in_the_making(target) as temporary:
+        with folder_in_the_making(target) as temporary, writes_reported(target):
             _write_index(temporary, vectors, chosen)
         return cls.open(target)
 
@@ -73,36 +78,48 @@ class TokenIndex:
     def open(cls, path: str | os.PathLike[str]) -> TokenIndex:
         """Open an index: reads manifest, codec, headers and where lists begin; maps the rest."""
         folder = Path(path)
-        manifest = read_manifest(folder, KIND, VERSION)
-        try:
-            return cls(folder, manifest)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise DamagedIndex(f"{folder} has a manifest that is not as expected: {error!r}") from error
+        return cls(folder, read_manifest(folder, KIND, VERSION))
 
     def add(self, vectors: TokenVectors | Iterable[TokenVectors]) -> TokenIndex:
-        """Append documents as a new segment with the same codec; returns the index that sees them.
+        """Append documents with the same codec; returns the index that sees them.
 
-        This object goes on seeing what it saw: a snapshot.
+        They are a new segment, merged with the last ones where these are small. This object goes on seeing what it saw:
+        a snapshot.
         """
-        with writing(self.path):
-            manifest = read_manifest(self.path, KIND, VERSION)
-            if manifest["codec"] != self._manifest["codec"]:
+        with writing(self.path), writes_reported(self.path):
+            now = TokenIndex.open(self.path)
+            if now._manifest.content["codec"] != self._manifest.content["codec"]:
                 raise IndexFolderError(f"{self.path} was replaced since it was opened: open it again, then add")
-            known = {facts["name"] for facts in manifest["segments"]}
-            for leftover in self.path.glob(f"{SEGMENT}-[0-9][0-9][0-9][0-9][0-9][0-9]"):
-                if leftover.name not in known:
-                    shutil.rmtree(leftover)
-            name = f"{SEGMENT}-{len(known) + 1:06d}"
-            stream = TokenStream(vectors, self.path)
+            known = {facts.name for facts in now._segments}
+            sweep_parts(self.path, known)
             try:
-                facts = self._write_segment(stream, name)
+                segments = now._grown(vectors)
+                refuse_lost_pages(self.path)
             except BaseException:
-                shutil.rmtree(self.path / name, ignore_errors=True)
+                sweep_parts(self.path, known)
                 raise
-            finally:
-                stream.close()
-            write_manifest(self.path, {**manifest, "segments": [*manifest["segments"], facts.as_json()]})
+            write_manifest(self.path, {**now._manifest.content, "segments": [facts.as_json() for facts in segments]})
+            for name in known - {facts.name for facts in segments}:
+                remove_part(self.path, name)  # who has it mapped goes on reading it
         return TokenIndex.open(self.path)
+
+    def _grown(self, vectors: TokenVectors | Iterable[TokenVectors]) -> list[SegmentFacts]:
+        """The segments with the new documents; of those that are merged, what is read is verified first."""
+        number = max((int(facts.name.rpartition("-")[2]) for facts in self._segments), default=0) + 1
+        stream = TokenStream(vectors, self.path)
+        try:
+            new = self._write_segment(stream, f"{SEGMENT}-{number:06d}")
+        finally:
+            stream.close()
+        parts = [*self._parts, open_segment(self.path, new, self._codec, self.settings)]
+        first = first_young([part.facts.documents + part.facts.tokens for part in parts])
+        if first == len(parts) - 1:
+            return [part.facts for part in parts]
+        verify_folders((part.folder for part in parts[first:]), cores(self.settings.threads))
+        living = [Living(part, np.ones(part.facts.documents, bool)) for part in parts[first:]]
+        merged = merge_segments(self.path, f"{SEGMENT}-{number + 1:06d}", living, self._codec)
+        remove_part(self.path, new.name)
+        return [*(part.facts for part in parts[:first]), merged]
 
     def _write_segment(self, stream: TokenStream, name: str) -> SegmentFacts:
         documents = tokens = 0
@@ -142,9 +159,9 @@ class TokenIndex:
 
     def check(self) -> None:
         """Read every file and compare its checksum; raises DamagedIndex at the first that differs."""
-        for name, files in self._folders():
-            for file, facts in files.items():
-                verify_file(self.path / name / file, facts)
+        for name, facts in codec_files(self._manifest.part("codec")).items():
+            verify_file(self.path / CODEC / name, facts)
+        verify_folders((part.folder for part in self._parts), cores(0))
 
     def __len__(self) -> int:
         """Documents."""
@@ -168,10 +185,16 @@ class TokenIndex:
     @property
     def bytes(self) -> int:
         """Size of all files."""
-        return sum(facts["bytes"] for _, files in self._folders() for facts in files.values())
+        codec = sum(facts["bytes"] for facts in codec_files(self._manifest.part("codec")).values())
+        return codec + sum(part.folder.bytes for part in self._parts)
 
-    def _folders(self) -> list[tuple[str, FileFacts]]:
-        return [(CODEC, self._manifest["codec"]["files"]), *((facts.name, facts.files) for facts in self._segments)]
+
+def _named(facts: Facts) -> Facts:
+    """A segment's facts, if its name is one that a segment can have."""
+    name = facts.text("name")
+    if not PART.fullmatch(name) or not name.startswith(f"{SEGMENT}-"):
+        raise damaged(facts.where, f"names {name[:60]!r}, expected a segment with a number")
+    return facts
 
 
 def _write_index(folder: Path, vectors: TokenVectors | Iterable[TokenVectors], settings: TokenBuild) -> None:

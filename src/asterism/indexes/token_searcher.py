@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import DamagedIndex, SettingError, VectorsError
+from ..errors import SettingError, VectorsError
 from ..kernels import _native, chosen_kernels, reference
 from ..representations.multi_vector import checked_finite, checked_matrix
 from ..settings import MOST_THREADS, TokenSearch, whole_number
+from ..storage.faults import damage_reported
 from .hits import SearchHits
-from .native_calls import checked_subset, damage_reported
+from .native_calls import checked_subset
 from .residual_codec import ResidualCodec
 from .search_defaults import plan_of
-from .storage import REMEDY
 from .token_segment import OpenSegment
 
 LONGEST_QUERY = 1024
@@ -82,9 +82,7 @@ class TokenSearcher:
         codec = self.codec
         rotated = codec.rotated(tokens, threads=1)
         levels = reference.to_signed_bytes(rotated, codec.centroids.rows.shape[1])
-        used = segment.centroids[rows]
-        if used.size and int(used.max()) >= len(codec.centroids):
-            raise DamagedIndex(f"{self.path}: a token names a centroid that does not exist; {REMEDY}")
+        used = segment.centroids_of(rows)
         table = reference.centroid_scores(codec.centroids.rows[used], codec.centroids.scales[used], levels)
         scales = segment.scales[rows] if segment.scales is not None else np.ones(len(used), np.float16)
         return reference.code_similarities(stored, scales, table, codec.code_format, levels)
@@ -102,7 +100,7 @@ class TokenSearcher:
     def centroids_of(self, document: int) -> npt.NDArray[np.uint32]:
         """(tokens,) the centroid of each of a document's vectors."""
         segment, rows = self._place(document)
-        return segment.centroids[rows]
+        return segment.centroids_of(rows)
 
     def _place(self, document: int) -> tuple[OpenSegment, slice]:
         number = int(np.searchsorted(self._firsts, document, side="right")) - 1

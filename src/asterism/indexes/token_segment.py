@@ -22,12 +22,17 @@ from ..errors import DamagedIndex, VectorsError
 from ..kernels import _native
 from ..representations.multi_vector import TokenVectors, checked_finite
 from ..settings import TokenBuild
+from ..storage.arrays import ArrayWriter, MappedFolder, write_arrays
+from ..storage.facts import Facts, FileFacts
+from ..storage.faults import REMEDY, damaged
+from ..storage.folders import fsync_folder
 from .in_order import in_order
 from .residual_codec import ResidualCodec
-from .storage import REMEDY, ArrayWriter, FileFacts, fsync_folder, map_array, write_arrays
 
 SAFE_IN_FLOAT16 = 1024.0  # no coordinate of up to 4096 dimensions is larger than 64 times the largest rotated one
 MOST_DOCUMENTS = 2**32 - 2  # numbered in 32 bits
+LISTS = ("list_starts", "list_documents", "list_places")
+PLACE_TYPES = ("uint8", "uint16", "uint32")
 CHANGED = "the vectors changed between the first reading and the second, expected the same ones twice"
 
 
@@ -44,6 +49,21 @@ class SegmentFacts:
     def as_json(self) -> dict[str, Any]:
         """For the manifest."""
         return asdict(self)
+
+    @classmethod
+    def from_facts(cls, facts: Facts, name: str, bits: int, settings: TokenBuild) -> SegmentFacts:
+        """As it was stored for a segment of this name."""
+        if facts.text("name") != name:
+            raise damaged(facts.where, f"is that of {facts.text('name')[:60]!r}, expected {name!r}")
+        some = {"scales": bits < 16, "fine": settings.refinement != "none", "offsets": not settings.fixed}
+        files = [*LISTS, "centroids", "codes", *(file for file, there in some.items() if there)]
+        return cls(
+            name,
+            facts.whole("documents", most=MOST_DOCUMENTS),
+            facts.whole("tokens"),
+            facts.text("place_type", PLACE_TYPES),
+            facts.files(f"{file}.npy" for file in files),
+        )
 
 
 def stored_dtype(bits: int) -> np.dtype[Any]:
@@ -176,6 +196,7 @@ class OpenSegment:
     """The arrays of a segment, memory-mapped, with shapes that belong together."""
 
     facts: SegmentFacts
+    folder: MappedFolder
     fixed: int
     codes: npt.NDArray[Any]
     centroids: npt.NDArray[np.uint32]
@@ -215,25 +236,31 @@ class OpenSegment:
         if self.offsets is None:
             return np.arange(self.facts.documents + 1, dtype=np.int64) * self.fixed
         offsets = np.array(self.offsets)
-        if offsets[0] != 0 or offsets[-1] != self.facts.tokens or (np.diff(offsets) < 0).any():
+        if offsets[0] != 0 or offsets[-1] != self.facts.tokens or (offsets[1:] < offsets[:-1]).any():
             raise DamagedIndex(f"{self.facts.name}: the documents' offsets are not in order; {REMEDY}")
         return offsets
+
+    def centroids_of(self, rows: slice | npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
+        """Of some tokens, all of which exist: whatever reads centroids by number asks here."""
+        used = self.centroids[rows]
+        if used.size and int(used.max()) >= len(self.list_starts) - 1:
+            raise DamagedIndex(f"{self.facts.name}: a token names a centroid that does not exist; {REMEDY}")
+        return used
 
 
 def open_segment(folder: Path, facts: SegmentFacts, codec: ResidualCodec, settings: TokenBuild) -> OpenSegment:
     """Map the arrays of folder/name and check that their shapes belong together."""
     target = folder / facts.name
-
-    def mapped(name: str, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> npt.NDArray[Any]:
-        return map_array(target / f"{name}.npy", facts.files, dtype, shape)
-
     if settings.fixed and facts.documents * settings.fixed != facts.tokens:
-        raise DamagedIndex(f"{target} has {facts.tokens} vectors for {facts.documents} documents: {REMEDY}")
+        raise damaged(target, f"has {facts.tokens} vectors for {facts.documents} documents")
+    inside = MappedFolder(target, facts.files)
+    mapped = inside.array
     coded, tokens = codec.bits < 16, (facts.tokens,)
     columns = codec.row_bytes if coded else codec.dimensions
     refined = settings.refinement == "float16"
     return OpenSegment(
         facts=facts,
+        folder=inside,
         fixed=settings.fixed,
         codes=mapped("codes", stored_dtype(codec.bits), (facts.tokens, columns)),
         centroids=mapped("centroids", np.uint32, tokens),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +25,8 @@ class TokenStream:
     def __init__(self, source: TokenVectors | Iterable[TokenVectors], spool_folder: Path) -> None:
         """`spool_folder` must exist by the time an iterator is read."""
         self._source = source
-        self._spool = spool_folder / "spool"
+        self._spool_folder = spool_folder
+        self._spool: IO[bytes] | None = None
         if not isinstance(source, TokenVectors | Iterable):
             raise VectorsError(f"a {type(source).__name__} was given, expected TokenVectors or an iterable of them")
         self._one_shot = isinstance(source, Iterator)
@@ -71,20 +74,25 @@ class TokenStream:
 
     def _spooled_if_one_shot(self, chunk: TokenVectors) -> TokenVectors:
         if self._one_shot:
-            with open(self._spool, "ab") as file:
-                self._spooled.append((chunk.offsets, chunk.flat.dtype, file.tell()))
-                chunk.flat.tofile(file)
+            if self._spool is None:
+                self._spool = tempfile.TemporaryFile(dir=self._spool_folder)  # noqa: SIM115 - close() ends it; it has no name
+            self._spooled.append((chunk.offsets, chunk.flat.dtype, self._spool.tell()))
+            self._spool.write(chunk.flat.data)
         return chunk
 
     def _from_spool(self) -> Iterator[TokenVectors]:
         for offsets, dtype, position in self._spooled:
+            if self._spool is None:
+                return
             shape = (int(offsets[-1]), self._dimensions or 0)
-            flat = np.fromfile(self._spool, dtype, shape[0] * shape[1], offset=position).reshape(shape)
-            yield TokenVectors(flat, offsets)
+            self._spool.seek(position)
+            content = self._spool.read(shape[0] * shape[1] * dtype.itemsize)
+            yield TokenVectors(np.frombuffer(content, dtype).reshape(shape), offsets)
 
     def close(self) -> None:
         """Remove the spool."""
-        self._spool.unlink(missing_ok=True)
+        if self._spool is not None:
+            self._spool.close()
 
 
 def joined(parts: list[TokenVectors]) -> TokenVectors:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, get_args
 
+from ..errors import InputError
 from ..settings import Terms, TokenBuild, whole_number
 
 
@@ -44,7 +45,10 @@ class Views:
     def of(cls, stored: dict[str, Any]) -> Views:
         """From the catalog."""
         multi = None if stored["multi"] is None else TokenBuild.of(stored["multi"])
-        return cls(multi, stored["dense"], stored["lexical"], stored["most_vectors"])
+        dense, lexical = stored.get("dense", False), stored.get("lexical")
+        if not isinstance(dense, bool) or lexical not in (None, *get_args(Terms)):
+            raise InputError(f"views is {stored!r}, which no collection keeps")
+        return cls(multi, dense, lexical, stored.get("most_vectors", 0))
 
 
 def without_threads(build: TokenBuild) -> dict[str, Any]:

@@ -93,11 +93,12 @@ def checked_matrix(values: npt.ArrayLike, name: str) -> FloatArray:
     return np.ascontiguousarray(matrix)
 
 
-def first_unusable_row(matrix: npt.NDArray[np.float32]) -> int | None:
+def first_unusable_row(matrix: FloatArray) -> int | None:
     """The first row of (n, d) with NaN, infinity or a number beyond ±1e15 (rotated rows: about that), or None."""
-    if matrix.max(initial=0) <= LARGEST and matrix.min(initial=0) >= -LARGEST:  # of all, which is faster
+    if float(matrix.max(initial=0)) <= LARGEST and float(matrix.min(initial=0)) >= -LARGEST:  # of all, which is faster
         return None
-    usable = (matrix.max(axis=1, initial=0) <= LARGEST) & (matrix.min(axis=1, initial=0) >= -LARGEST)  # NaN fails both
+    rows = np.asarray(matrix, np.float32)
+    usable = (rows.max(axis=1, initial=0) <= LARGEST) & (rows.min(axis=1, initial=0) >= -LARGEST)  # NaN fails both
     return int(np.argmin(usable))
 
 

@@ -1,0 +1,38 @@
+// Files mapped into memory: no descriptor is kept for one, and a file that is cut short meanwhile ends no process.
+//
+// Reading a page that a mapped file no longer has raises SIGBUS. A handler puts a page of zeros in its place and notes the
+// file; whoever computed with the page asks afterwards whether one was lost, and reports damage instead of an answer.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace asterism {
+
+struct MappedRegion;
+
+class MappedFile {
+public:
+    // The first `size` bytes, at least one, of an open file; `name` is for lost_files. Throws std::system_error.
+    MappedFile(int descriptor, std::size_t size, std::string name);
+    ~MappedFile();
+    MappedFile(const MappedFile&) = delete;
+    MappedFile& operator=(const MappedFile&) = delete;
+
+    const unsigned char* data() const { return data_; }
+
+private:
+    unsigned char* data_;
+    std::size_t size_;
+    MappedRegion* region_;
+};
+
+// Take the pages of a mapped range out of this process's memory; they are read again when they are needed. Memory that is no
+// mapped file's is left alone.
+void forget_pages(const void* begin, std::size_t bytes);
+
+// Names of the mapped files that have lost a page.
+std::vector<std::string> lost_files();
+
+}  // namespace asterism

@@ -1,0 +1,95 @@
+"""What is committed: the counters, the codec and the segments that a catalog names."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..storage.facts import Facts
+from ..storage.faults import damaged
+from ..storage.folders import PART
+
+MOST_FOLDERS = 10**12 - 1
+
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A codec's or segment's folder and the checksum of its facts file."""
+
+    name: str
+    crc32: int
+
+    @classmethod
+    def from_facts(cls, facts: Facts, kind: str) -> Part:
+        """`kind` is "codec" or "segment": no other name can be opened, written to or removed."""
+        name = facts.text("name")
+        if not PART.fullmatch(name) or not name.startswith(f"{kind}-"):
+            raise damaged(facts.where, f"names {name[:60]!r}, expected a {kind} with a number")
+        return cls(name, facts.whole("crc32", most=2**32 - 1))
+
+    @property
+    def number(self) -> int:
+        """Of the folder."""
+        return int(self.name.rpartition("-")[2])
+
+
+@dataclass(frozen=True)
+class State:
+    """`generation` grows with every commit; names and numbers are never used again.
+
+    tombstones: a fingerprint of all of them, None in what earlier formats wrote.
+    """
+
+    generation: int = 0
+    documents: int = 0
+    next_number: int = 0
+    next_folder: int = 1
+    codec: Part | None = None
+    segments: tuple[Part, ...] = field(default=())
+    tombstones: int | None = 0
+
+    @classmethod
+    def from_facts(cls, facts: Facts) -> State:
+        """As it was stored."""
+        codec = Part.from_facts(facts.part("codec"), "codec") if facts.has("codec") else None
+        segments = tuple(Part.from_facts(part, "segment") for part in facts.parts("segments"))
+        state = cls(
+            facts.whole("generation"),
+            facts.whole("documents"),
+            facts.whole("next_number"),
+            facts.whole("next_folder", 1, MOST_FOLDERS),
+            codec,
+            segments,
+            facts.whole("tombstones", most=2**64 - 1) if "tombstones" in facts.content else None,
+        )
+        parts = [part for part in (codec, *segments) if part is not None]
+        if len(state.folders) < len(parts) or any(part.number >= state.next_folder for part in parts):
+            raise damaged(facts.where, "names a folder twice, or one that is still to be made")
+        return state
+
+    def as_json(self) -> dict[str, Any]:
+        """For the catalog."""
+        return asdict(self)
+
+    @property
+    def folders(self) -> set[str]:
+        """Names of all that belong to it."""
+        return {part.name for part in (*self.segments, self.codec) if part is not None}
+
+    def with_tombstones(self, change: int) -> State:
+        """After numbers of this fingerprint were buried (or, negative, dug out)."""
+        return replace(self, tombstones=((self.tombstones or 0) + change) % 2**64)
+
+
+def fingerprint(numbers: npt.ArrayLike) -> int:
+    """Numbers (n,) -> a 64-bit sum that does not depend on their order, so that it can be kept as they come and go."""
+    with np.errstate(over="ignore"):
+        x = np.asarray(numbers, np.int64).astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return int(np.sum(x ^ (x >> np.uint64(31)), dtype=np.uint64))

@@ -1,0 +1,199 @@
+"""Arrays as .npy files: written with a checksum, mapped or read as if anybody had written them.
+
+Only regular files of exactly the expected bytes are opened. A mapped array keeps no descriptor.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import zlib
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..kernels import _native
+from ..regular_files import create_file, is_real_folder, open_regular, stream_regular
+from .facts import FileFacts
+from .faults import damaged, unreadable
+
+READ_BYTES = 1 << 22
+SHAPE = re.compile(rb"'shape': \(([0-9, ]*)\), }")
+LONGEST_HEADER = 256  # bytes; ours have at most two dimensions
+
+
+class ArrayWriter:
+    """One .npy file of known shape, written in pieces, with its checksum."""
+
+    def __init__(self, path: Path, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> None:
+        """Write the header."""
+        self.path = path
+        self.dtype = np.dtype(dtype)
+        self.expected = int(np.prod(shape))
+        self.written = 0
+        header = _header(self.dtype, shape)
+        self.checksum = zlib.crc32(header)
+        self._file = create_file(path)
+        self._file.write(header)
+
+    def write(self, values: npt.NDArray[Any]) -> None:
+        """Append `values`."""
+        piece = np.ascontiguousarray(values, self.dtype)
+        data = piece.reshape(-1).view(np.uint8).data
+        self._file.write(data)
+        self.checksum = zlib.crc32(data, self.checksum)
+        self.written += piece.size
+
+    def close(self) -> dict[str, int]:
+        """Flush to disk; returns the file's size and checksum."""
+        if self.written != self.expected:
+            self._file.close()
+            raise ValueError(f"{self.path.name}: {self.written} values written, {self.expected} announced")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        size = self._file.tell()
+        self._file.close()
+        return {"bytes": size, "crc32": self.checksum}
+
+    def __enter__(self) -> ArrayWriter:
+        """For use in a with statement: the file is closed whatever happens."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the handle; `close` has the facts."""
+        self._file.close()
+
+
+def write_arrays(folder: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> FileFacts:
+    """Each array as folder/name.npy; returns sizes and checksums."""
+    facts = {}
+    for name, values in arrays.items():
+        with ArrayWriter(folder / f"{name}.npy", values.dtype, values.shape) as writer:
+            writer.write(values)
+            facts[f"{name}.npy"] = writer.close()
+    return facts
+
+
+class MappedFolder:
+    """The arrays of a folder, mapped as they are asked for; who has them can go on when the folder is removed."""
+
+    def __init__(self, path: Path, files: FileFacts) -> None:
+        """`files` lists all that the folder has."""
+        if not is_real_folder(path):
+            raise damaged(path, "is no folder")
+        self.path = path
+        self.files = files
+        self._contents: dict[str, npt.NDArray[np.uint8]] = {}
+
+    def array(self, name: str, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+        """The array name.npy of known type and shape; its size and header must be exactly those of such a file."""
+        file, kind = f"{name}.npy", np.dtype(dtype)
+        header = _header(kind, shape)
+        content = self._contents[file] = _map_file(self.path / file, self.files[file]["bytes"])
+        if len(content) != len(header) + kind.itemsize * _count(shape) or content[: len(header)].tobytes() != header:
+            raise damaged(self.path / file, f"does not hold {kind} of shape {shape}")
+        return content[len(header) :].view(kind).reshape(shape)
+
+    @property
+    def bytes(self) -> int:
+        """Size of all files."""
+        return sum(facts["bytes"] for facts in self.files.values())
+
+    def verify(self) -> None:
+        """Read all files and compare their checksums."""
+        for name, expected in self.files.items():
+            content = self._contents.get(name)
+            if content is None:
+                verify_file(self.path / name, expected)
+                continue
+            checksum = 0
+            for begin in range(0, len(content), READ_BYTES):
+                checksum = zlib.crc32(content[begin : begin + READ_BYTES].data, checksum)
+            forget_pages(content)
+            if checksum != expected["crc32"]:
+                raise damaged(self.path / name, "was changed since it was written")
+
+
+def verify_folders(folders: Iterable[MappedFolder], threads: int) -> None:
+    """All files of all folders, several side by side; raises DamagedIndex for the first that is wrong."""
+    with ThreadPoolExecutor(threads) as team:
+        for _ in team.map(MappedFolder.verify, folders):
+            pass
+
+
+def read_array(path: Path, expected: Mapping[str, int], dtype: npt.DTypeLike, dimensions: int) -> npt.NDArray[Any]:
+    """Read a small array whole, of a type and number of dimensions, after comparing its checksum."""
+    content = np.array(_map_file(path, expected["bytes"]))
+    if zlib.crc32(content.data) != expected["crc32"]:
+        raise damaged(path, "was changed since it was written")
+    kind = np.dtype(dtype)
+    found = SHAPE.search(content[:LONGEST_HEADER].tobytes())
+    shape = tuple(int(extent) for extent in found[1].replace(b" ", b"").split(b",") if extent) if found else ()
+    header = _header(kind, shape)
+    fits = len(content) == len(header) + kind.itemsize * _count(shape)
+    if len(shape) != dimensions or not fits or content[: len(header)].tobytes() != header:
+        raise damaged(path, f"does not hold {kind} of {dimensions} dimensions")
+    return content[len(header) :].view(kind).reshape(shape)
+
+
+def forget_pages(array: npt.NDArray[Any] | None) -> None:
+    """Take the pages of a mapped array out of this process's memory; they are read again when they are needed."""
+    if array is not None and array.size:
+        _native.forget_pages(array)
+
+
+def verify_file(path: Path, expected: Mapping[str, int]) -> None:
+    """Read the whole file and compare its size and checksum."""
+    checksum = 0
+    try:
+        with stream_regular(path) as file:
+            changed = os.fstat(file.fileno()).st_size != expected["bytes"]
+            while not changed and (block := file.read(READ_BYTES)):
+                checksum = zlib.crc32(block, checksum)
+    except OSError as error:
+        raise unreadable(path, error) from error
+    if changed or checksum != expected["crc32"]:
+        raise damaged(path, "was changed since it was written")
+
+
+def _map_file(path: Path, size: int) -> npt.NDArray[np.uint8]:
+    """(size,) the bytes of a regular file of that size, which no descriptor stays open for."""
+    try:
+        descriptor = open_regular(path)
+        try:
+            found = os.fstat(descriptor).st_size
+            if found != size:
+                raise damaged(path, f"has {found} bytes, expected {size}")
+            if size == 0:
+                return np.empty(0, np.uint8)
+            return _native.map_file(descriptor, size, str(path))
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def _count(shape: tuple[int, ...]) -> int:
+    """Values of a shape, whatever it says: Python's integers do not overflow."""
+    count = 1
+    for extent in shape:
+        count *= extent
+    return count
+
+
+def _header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
+    """The first bytes of a .npy file of format 1.0, padded so that the data begin at a multiple of 64.
+
+    By hand, because it is compared byte for byte: NumPy may one day write the same facts differently.
+    """
+    facts = f"{{'descr': '{dtype.str}', 'fortran_order': False, 'shape': {shape!r}, }}"
+    padding = -(10 + len(facts) + 1) % 64
+    text = facts.encode("latin1") + b" " * padding + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text

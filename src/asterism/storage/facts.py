@@ -1,0 +1,103 @@
+"""What an index's JSON says, value by value: one of another kind, or out of range, is damage, told with its place.
+
+A checksum that is right proves nothing in an index that came from somewhere else.
+"""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, TypeVar
+
+from ..errors import DamagedIndex, InputError
+from .faults import damaged
+
+FileFacts = dict[str, dict[str, int]]  # name -> bytes, crc32
+
+LARGEST = 2**62
+
+T = TypeVar("T")
+
+
+class Facts:
+    """A JSON object, and where it stands."""
+
+    def __init__(self, content: object, where: str) -> None:
+        """`where` begins every message."""
+        if not isinstance(content, dict):
+            raise damaged(where, f"holds {reprlib.repr(content)}, expected an object")
+        self.content: dict[str, Any] = content
+        self.where = where
+
+    def has(self, key: str) -> bool:
+        """Whether the key has a value that is not null."""
+        return self.content.get(key) is not None
+
+    def whole(self, key: str, least: int = 0, most: int = LARGEST) -> int:
+        """A whole number from `least` to `most`."""
+        value = self._value(key)
+        if type(value) is not int or not least <= value <= most:
+            raise self._unexpected(key, f"a whole number from {least} to {most}")
+        return value
+
+    def number(self, key: str, most: float) -> float:
+        """A number from -`most` to `most`."""
+        value = self._value(key)
+        if type(value) not in (int, float) or not math.isfinite(value) or not -most <= value <= most:
+            raise self._unexpected(key, f"a number from {-most:g} to {most:g}")
+        return float(value)
+
+    def text(self, key: str, choices: Collection[str] | None = None) -> str:
+        """A string, one of the choices if there are any."""
+        value = self._value(key)
+        if not isinstance(value, str) or (choices is not None and value not in choices):
+            raise self._unexpected(key, "a string" if choices is None else f"one of {', '.join(map(repr, choices))}")
+        return value
+
+    def flag(self, key: str) -> bool:
+        """True or false."""
+        value = self._value(key)
+        if not isinstance(value, bool):
+            raise self._unexpected(key, "true or false")
+        return value
+
+    def part(self, key: str) -> Facts:
+        """An object within it."""
+        return Facts(self._value(key), f"{self.where}: {key!r}")
+
+    def parts(self, key: str) -> list[Facts]:
+        """A list of objects."""
+        value = self._value(key)
+        if not isinstance(value, list):
+            raise self._unexpected(key, "a list")
+        return [Facts(item, f"{self.where}: {key}[{i}]") for i, item in enumerate(value)]
+
+    def read(self, key: str, reader: Callable[[dict[str, Any]], T]) -> T:
+        """What `reader` makes of an object; what it refuses is damage."""
+        part = self.part(key)
+        try:
+            return reader(part.content)
+        except (InputError, TypeError, KeyError, ValueError) as error:
+            raise damaged(part.where, f"is not as expected ({error})") from error
+
+    def files(self, names: Iterable[str]) -> FileFacts:
+        """Size and checksum of every file, which have exactly these names."""
+        listed, wanted = self.part("files"), set(names)
+        if set(listed.content) != wanted:
+            odd = sorted(map(str, set(listed.content) ^ wanted))
+            raise damaged(listed.where, f"lists other files than there must be ({', '.join(odd[:4])})")
+        entries = {name: listed.part(name) for name in sorted(wanted)}
+        return {
+            name: {"bytes": entry.whole("bytes"), "crc32": entry.whole("crc32", most=2**32 - 1)}
+            for name, entry in entries.items()
+        }
+
+    def _value(self, key: str) -> Any:
+        if key not in self.content:
+            raise damaged(self.where, f"has no {key!r}")
+        return self.content[key]
+
+    def _unexpected(self, key: str, expected: str) -> DamagedIndex:
+        shown = reprlib.repr(self.content[key])
+        return damaged(self.where, f"has {shown} as {key!r}, expected {expected}")

@@ -1,0 +1,83 @@
+"""One writer at a time, in the order in which they came: flock, which dies with its process.
+
+Two files: who waits for `writer.lock` holds `writer.queue` meanwhile, so that a writer that has just finished cannot be
+the next again while another waits. Neither file is ever written to, and no link in their place is followed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..errors import IndexBusy, IndexFolderError
+from ..regular_files import open_regular
+from .faults import damaged, unwritable
+
+LOCK = "writer.lock"
+QUEUE = "writer.queue"
+POLL_SECONDS = 0.005
+
+
+@contextmanager
+def writing(folder: Path, patience: float = 0.0) -> Iterator[None]:
+    """Hold the folder's writer lock, waiting for it up to `patience` seconds."""
+    deadline = time.monotonic() + patience
+    with _opened(folder / QUEUE) as queue, _opened(folder / LOCK) as lock:
+        _wait(queue, fcntl.LOCK_EX, folder, deadline)
+        try:
+            _wait(lock, fcntl.LOCK_EX, folder, deadline)
+        finally:
+            fcntl.flock(queue, fcntl.LOCK_UN)
+        yield
+
+
+@contextmanager
+def nobody_writing(folder: Path, patience: float) -> Iterator[None]:
+    """Keep writers out for a moment, without changing anything; readers go on."""
+    try:
+        descriptor = open_regular(folder / LOCK)
+    except FileNotFoundError:  # then nobody has ever written here
+        yield
+        return
+    except OSError as error:
+        raise damaged(folder / LOCK, f"is no lock ({error.strerror})") from error
+    try:
+        _wait(descriptor, fcntl.LOCK_SH, folder, time.monotonic() + patience)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags, 0o666)
+    except OSError as error:
+        if path.is_symlink():
+            raise damaged(path, "is a link, expected a file of our own") from error
+        raise unwritable(path.parent, error) from error
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise damaged(path, "is no regular file")
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _wait(descriptor: int, kind: int, folder: Path, deadline: float) -> None:
+    while True:
+        try:
+            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                raise IndexBusy(f"{folder} is being written by another process or thread: wait for it to end") from None
+        except OSError as error:
+            raise IndexFolderError(f"{folder} cannot be locked ({error.strerror}): use a local disk") from error
+        time.sleep(POLL_SECONDS)
