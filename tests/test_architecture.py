@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "indexes": VALUES | FILES_OF_OTHERS | {"storage"},
     "search": VALUES | {"indexes"},
     "encoders": VALUES - {"kernels"} | FILES_OF_OTHERS,
-    "indexed_model": VALUES | {"encoders", "indexes"},
+    "indexed_model": VALUES | {"encoders", "indexes", "storage"},
     "index_facts": {"indexes"},
     "represent": VALUES | {"encoders", "indexes"},
     "explaining": VALUES | {"encoders", "indexes", "search"},

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from .encoders.loading import load_encoder
-from .errors import InputError
+from .errors import InputError, ModelDiffers, UnknownModel
 from .indexes.views import Views
 from .settings import EncoderSettings, Terms, TokenBuild
+from .storage.facts import Facts
 
 if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
     from .encoders.encoder import Encoder
@@ -78,3 +79,22 @@ def model_identity(model: str | os.PathLike[str], encoder: Encoder, settings: En
         "vectors_per_document": described["vectors_per_document"],
         "files": sorted(described["files"].values()),
     }
+
+
+def same_model(model: str | os.PathLike[str] | None, stored: dict[str, Any], path: Path) -> Encoder:
+    """Load the model of an index at `path`, from where it was or from where it is now; another one is refused."""
+    facts = Facts(stored, f"{path}: its model")
+    settings = facts.read("settings", EncoderSettings.of)
+    place = facts.text("name") if model is None else model
+    try:
+        loaded = loaded_model(place, settings)
+    except UnknownModel as error:
+        if model is not None:
+            raise
+        raise UnknownModel(f"{error}: say where the model is now by open(path, model=) or --model") from error
+    if model_identity(place, loaded, settings)["files"] != stored.get("files"):
+        raise ModelDiffers(
+            f"{place} is not the model that {path} was built with ({facts.text('name')}): use that one, "
+            "or build a new index"
+        )
+    return loaded

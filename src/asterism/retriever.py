@@ -17,16 +17,19 @@ import numpy.typing as npt
 
 from .corpus import Document
 from .encoders.registry import DEFAULT
-from .errors import DocumentError, IndexExists, InputError, ModelDiffers, TextError, UnknownModel
+from .errors import DocumentError, IndexExists, InputError, TextError
 from .explaining import Explainer
 from .index_facts import index_facts
-from .indexed_model import chosen_views, loaded_model, model_identity
+from .indexed_model import chosen_views, loaded_model, model_identity, same_model
 from .indexes.collection import Collection, Found
 from .indexes.collection_writer import CollectionWriter
 from .indexes.hits import SearchHits
+from .indexes.repair import Repair, repair_collection
 from .indexes.segment_merge import Mask
 from .indexes.snapshot import Snapshot
+from .indexes.views import Views
 from .represent import Progress, needs_model, represented
+from .representations import Representations
 from .results import Explanation, Hit, Ranking
 from .search.examine import Seen, examined
 from .search.fusion import EVEN, ViewScores, even_shares, protocol_of
@@ -89,7 +92,7 @@ class Retriever:
         self = cls(Collection.open(path))
         if model is not None:
             try:
-                self._encoder = self._same_model(model)
+                self._encoder = same_model(model, self._collection.facts("model"), self._collection.path)
             except BaseException:
                 self.close()
                 raise
@@ -298,6 +301,26 @@ class Retriever:
         """Read every file and compare its checksum; raises DamagedIndex at the first that is wrong."""
         self._collection.check()
 
+    @classmethod
+    def repair(cls, path: str | os.PathLike[str], model: str | os.PathLike[str] | None = None) -> Repair:
+        """Mend a damaged index: what is intact stays, the documents of damaged segments are encoded again.
+
+        Nothing is lost but documents whose own texts were hit; how many, the answer says. `model` as in `open`.
+        """
+        _check_kind("path", path, str | os.PathLike, "a path")
+        encoders: list[Encoder] = []
+
+        def represent(documents: list[Document], views: Views, facts: dict[str, Any]) -> Representations:
+            def encoder() -> Encoder:
+                if not encoders:
+                    encoders.append(same_model(model, facts, Path(path)))
+                return encoders[0]
+
+            texts = [document.full_text for document in documents]
+            return represented(texts, "document", views, views.names, encoder)
+
+        return repair_collection(Path(path), represent)
+
     def start_job(self, job: dict[str, Any]) -> None:
         """Remember that a long job is under way, so that whoever finds the index knows that it is not finished."""
         self._collection.put_fact("job", job)
@@ -318,26 +341,11 @@ class Retriever:
     def encoder(self) -> Encoder:
         """The index's model, loaded at the first use."""
         if self._encoder is None:
-            try:
-                self._encoder = self._same_model(self._collection.facts("model")["name"])
-            except UnknownModel as error:
-                raise UnknownModel(f"{error}: say where the model is now by open(path, model=) or --model") from error
+            self._encoder = same_model(None, self._collection.facts("model"), self.path)
         return self._encoder
 
     def _model(self) -> Encoder:
         return self.encoder
-
-    def _same_model(self, model: str | os.PathLike[str]) -> Encoder:
-        """Load a model and refuse one whose files are others than those the index was built with."""
-        facts = self._collection.facts("model")
-        settings = EncoderSettings.of(facts["settings"])
-        loaded = loaded_model(model, settings)
-        if model_identity(model, loaded, settings)["files"] != facts["files"]:
-            raise ModelDiffers(
-                f"{model} is not the model that {self.path} was built with ({facts['name']}): use that one, "
-                "or build a new index"
-            )
-        return loaded
 
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:

@@ -1,10 +1,14 @@
-"""Any byte of an index changed, any file cut short: `check` says so, and a search raises or gives the right answer."""
+"""Any byte of an index changed, any file cut short: `check` says so, and a search raises or gives the right answer.
+
+A byte of the catalog that SQLite does not use can change without being reported, and without changing anything.
+"""
 
 from __future__ import annotations
 
 import json
 import random
 import shutil
+import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +17,13 @@ import pytest
 from asterism import Collection, Document, TokenSearch, TokenVectors
 from asterism.errors import AsterismError, NewerFormat
 from asterism.indexes import collection_writer, dense_segment
+from asterism.indexes.catalog_connections import CATALOG
 from asterism.storage.manifest import read_manifest, write_manifest
 from tests.conftest import ALL_VIEWS, found_in, in_all_views, make_query, make_vectors
 
 QUERY = make_query(16)
 CONTENT = in_all_views(TokenVectors(QUERY, [0, len(QUERY)]))
+TABLES = ("facts", "documents", "fields", "tombstones")
 Answers = list[tuple[str, str, float]]
 
 
@@ -73,13 +79,23 @@ def files_of(path: Path) -> list[Path]:
     return sorted(file for file in path.rglob("*") if file.is_file() and file.stat().st_size)
 
 
-def assert_reported_and_never_wrong(path: Path, expected: list[Answers], what: str) -> None:
-    reported = False
+def stored(path: Path) -> list[object]:
+    """Every row of the catalog, found in every way that SQLite has, and every other file."""
+    connection = sqlite3.connect(f"file:{path / CATALOG}?mode=ro", uri=True)
+    try:
+        rows = [connection.execute(f"SELECT * FROM {table}").fetchall() for table in TABLES]
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    finally:
+        connection.close()
+    return [*rows, *(file.read_bytes() for file in files_of(path) if file.name != CATALOG)]
+
+
+def assert_reported_and_never_wrong(path: Path, expected: list[Answers], what: str, before: list[object]) -> None:
     try:
         checked(path)
+        assert stored(path) == before, f"check did not see {what}"
     except AsterismError:
-        reported = True
-    assert reported, f"check did not see {what}"
+        pass
     try:
         found = answers(path)
     except AsterismError:
@@ -88,7 +104,7 @@ def assert_reported_and_never_wrong(path: Path, expected: list[Answers], what: s
 
 
 def damage(index: Path, tmp_path: Path, flips: int, cuts: int) -> None:
-    expected = answers(index)
+    expected, before = answers(index), stored(index)
     checked(index)
     rng = random.Random(5)
     files = files_of(index)
@@ -109,7 +125,7 @@ def damage(index: Path, tmp_path: Path, flips: int, cuts: int) -> None:
             content = content[:place]
         target.write_bytes(content)
         assert_reported_and_never_wrong(
-            copy, expected, f"{'a flip in' if number < flips else 'a cut of'} {file.name} at {place}"
+            copy, expected, f"{'a flip in' if number < flips else 'a cut of'} {file.name} at {place}", before
         )
         shutil.rmtree(copy)
 
@@ -126,12 +142,12 @@ def test_much_damage(index: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 def test_a_missing_file_is_reported(index: Path, tmp_path: Path) -> None:
-    expected = answers(index)
+    expected, before = answers(index), stored(index)
     for file in files_of(index):
         copy = tmp_path / "copy.ast"
         shutil.copytree(index, copy)
         (copy / file.relative_to(index)).unlink()
-        assert_reported_and_never_wrong(copy, expected, f"{file.name} was removed")
+        assert_reported_and_never_wrong(copy, expected, f"{file.name} was removed", before)
         shutil.rmtree(copy)
 
 

@@ -46,7 +46,7 @@ def answers(collection: Collection) -> list[list[tuple[str, float]]]:
 
 
 def write(folder: Path) -> None:
-    collection_writer.FLAT_TOKENS, dense_segment.MANY = 64, 20
+    collection_writer.FLAT_TOKENS, dense_segment.MANY = 64, 10
     rng = np.random.default_rng(1)
     collection = Collection.create(folder, ALL_VIEWS, {"name": "golden"})
     for batch in range(2):
@@ -59,7 +59,8 @@ def write(folder: Path) -> None:
             writer.settle() if batch == 0 else writer.delete(["é3", "é22"])
     (HERE / f"{folder.name}.json").write_text(json.dumps(answers(collection), indent=1, ensure_ascii=False) + "\n")
     collection.close()
-    (folder / "writer.lock").unlink()
+    for name in ("writer.lock", "writer.queue"):
+        (folder / name).unlink()
 
 
 if __name__ == "__main__":

@@ -355,7 +355,7 @@ def test_codes_and_graphs(m3: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         made.add(documents[60:])
         made.delete(["d3", "d70"])
         assert made.info()["centroids"] > 1
-        assert list(made.path.rglob("graph.faiss"))
+        assert list(made.path.rglob("neighbours.npy"))
         for method in METHODS:
             for where, count in ((None, 78), ({"n": {"$lt": 30}}, 29), ({"n": {"$lt": 5}}, 4)):
                 ranking = made.search(QUERY, 80, method=method, filter=where)

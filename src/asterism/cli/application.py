@@ -26,6 +26,7 @@ for command in (
     maintenance.info,
     maintenance.check,
     maintenance.compact,
+    maintenance.repair,
     models.models,
     pull.pull,
     demo.demo,

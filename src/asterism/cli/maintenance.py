@@ -1,12 +1,13 @@
-"""`asterism compact`, `check` and `info`."""
+"""`asterism compact`, `check`, `repair` and `info`."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 
 import typer
 
-from .terminal import Folder, Json, Quiet, megabytes, print_json, summary
+from .terminal import Folder, Json, Model, Quiet, megabytes, print_json, summary
 
 
 def compact(folder: Folder, as_json: Json = False, quiet: Quiet = False) -> None:
@@ -34,6 +35,26 @@ def check(folder: Folder, as_json: Json = False, quiet: Quiet = False) -> None:
         print_json({"path": str(folder), "ok": True, "documents": documents})
     else:
         summary(f"{folder}: all {documents:,} documents are as they were written", quiet)
+
+
+def repair(folder: Folder, model: Model = None, as_json: Json = False, quiet: Quiet = False) -> None:
+    """Mend a damaged index: what is intact stays, the documents of damaged segments are encoded again."""
+    from ..retriever import Retriever
+
+    done = Retriever.repair(folder, model)
+    with Retriever.open(folder, model) as retriever:
+        retriever.check()
+        documents = len(retriever)
+    if as_json:
+        print_json({"path": str(folder), "documents": documents, **asdict(done)})
+        return
+    if not (done.catalog or done.dropped or done.represented):
+        summary(f"{folder}: nothing was damaged, all {documents:,} documents are there", quiet)
+        return
+    damage = ", ".join(["the catalog"] * done.catalog + list(done.dropped)) or "the list of deleted documents"
+    summary(f"{folder}: damaged was {damage}; {done.represented:,} documents were encoded again", quiet)
+    lost = f"; {done.lost:,} were lost with their texts: add them again" if done.lost else ""
+    summary(f"{folder}: {documents:,} documents are there{lost}", quiet)
 
 
 def info(folder: Folder, as_json: Json = False) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -95,7 +95,7 @@ class CatalogReader:
     def fact(self, name: str) -> dict[str, Any]:
         """A stored JSON object; {} if there is none."""
         row = self._connection.execute("SELECT name, value, crc32 FROM facts WHERE name = ?", (name,)).fetchone()
-        return {} if row is None else self._fact(row)
+        return {} if row is None else fact_of(row, self.path)
 
     def tombstones(self) -> Numbers:
         """Numbers of documents that segments still hold and that are gone, rising."""
@@ -117,13 +117,13 @@ class CatalogReader:
             part = [int(number) for number in numbers[start : start + AT_ONCE]]
             marks = ",".join("?" * len(part))
             for row in self._connection.execute(f"SELECT * FROM documents WHERE number IN ({marks})", part):
-                found[row[0]] = self._document(row)
+                found[row[0]] = document_of(row, self.path)
         return found
 
     def every_document(self) -> Iterator[tuple[int, Document]]:
         """In the order in which they were added."""
         for row in self._connection.execute("SELECT * FROM documents ORDER BY number"):
-            yield row[0], self._document(row)
+            yield row[0], document_of(row, self.path)
 
     def all_numbers(self) -> Numbers:
         """Of all documents, rising."""
@@ -142,47 +142,23 @@ class CatalogReader:
         if report != ["ok"]:
             raise damaged(self.path, f"is damaged ({str(report[0]).splitlines()[-1]})")
         for row in self._connection.execute("SELECT name, value, crc32 FROM facts"):
-            self._fact(row)
+            fact_of(row, self.path)
         statement = "SELECT 1 FROM fields WHERE name = ? AND kind = ? AND value = ? AND number = ?"
         expected = 0
         for number, document in self.every_document():
             for entry in fields_of(document.metadata):
                 expected += 1
                 if self._connection.execute(statement, (*entry, number)).fetchone() is None:
-                    raise self._changed("the filterable fields")
+                    raise _changed(self.path, "the filterable fields")
         if self._connection.execute("SELECT COUNT(*) FROM fields").fetchone()[0] != expected:
-            raise self._changed("the filterable fields")
+            raise _changed(self.path, "the filterable fields")
 
     def _numbers(self, statement: str, *parameters: object) -> Numbers:
         rows = self._connection.execute(statement, parameters)
         try:
             return np.fromiter((row[0] for row in rows), np.int64)
         except (TypeError, ValueError, OverflowError) as error:
-            raise self._changed("a document's number") from error
-
-    def _fact(self, row: tuple[Any, ...]) -> dict[str, Any]:
-        name, value, checksum = row
-        if not isinstance(value, str) or zlib.crc32(f"{name}\0{value}".encode()) != checksum:
-            raise self._changed(f"its {str(name)[:60]}")
-        try:
-            return Facts(parse_json(value), f"{self.path}: its {name}").content
-        except DamagedIndex:
-            raise
-        except ValueError as error:
-            raise damaged(self.path, f"has facts that are no JSON ({error})") from error
-
-    def _document(self, row: tuple[Any, ...]) -> Document:
-        number, id, title, text, metadata, checksum = row
-        texts = (id, title, text, metadata)
-        if not all(isinstance(value, str) for value in texts) or _checksum(number, *texts) != checksum:
-            raise self._changed(f"document {str(id)[:60]!r}")
-        try:
-            return Document(id=id, text=text, title=title, metadata=parse_json(metadata))
-        except (ValueError, DocumentError) as error:
-            raise damaged(self.path, f"has a document that no asterism can have stored ({error})") from error
-
-    def _changed(self, what: str) -> DamagedIndex:
-        return damaged(f"{self.path}: {what}", "was changed since it was written")
+            raise _changed(self.path, "a document's number") from error
 
 
 class CatalogEdit(CatalogReader):
@@ -203,9 +179,13 @@ class CatalogEdit(CatalogReader):
         """The new state, with the tombstones that came and went in this transaction: once, at its end."""
         self.put_fact("state", state.with_tombstones(self._buried).as_json())
 
-    def insert(self, first_number: int, documents: Sequence[Document]) -> None:
+    def insert(self, first_number: int, documents: Iterable[Document]) -> None:
         """Documents numbered from `first_number` on."""
-        for number, document in enumerate(documents, first_number):
+        self.insert_numbered(enumerate(documents, first_number))
+
+    def insert_numbered(self, documents: Iterable[tuple[int, Document]]) -> None:
+        """Documents with their numbers, which are free."""
+        for number, document in documents:
             metadata = json.dumps(document.metadata, ensure_ascii=False, separators=(",", ":"))
             content = (number, document.id, document.title, document.text, metadata)
             self._connection.execute("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?)", (*content, _checksum(*content)))
@@ -226,6 +206,11 @@ class CatalogEdit(CatalogReader):
             self._connection.executemany(f"DELETE FROM fields WHERE {condition}", entries)
             self._connection.execute("DELETE FROM documents WHERE number = ?", (number,))
 
+    def replace_tombstones(self, numbers: Numbers) -> None:
+        """All of them, whatever was there before: for a repair, which puts the state itself."""
+        self._connection.execute("DELETE FROM tombstones")
+        self._connection.executemany("INSERT INTO tombstones VALUES (?)", ((int(number),) for number in numbers))
+
     def clear_tombstones(self, numbers: Numbers) -> None:
         """Of documents that no segment holds any more."""
         rows = ((int(number),) for number in numbers)
@@ -233,7 +218,7 @@ class CatalogEdit(CatalogReader):
         self._buried -= fingerprint(numbers)
 
 
-def create_catalog(folder: Path, facts: dict[str, dict[str, Any]]) -> None:
+def create_catalog(folder: Path, facts: Mapping[str, dict[str, Any]]) -> None:
     """A new file with an empty state and these facts."""
     path = folder / CATALOG
     with translated(path):
@@ -254,3 +239,32 @@ def create_catalog(folder: Path, facts: dict[str, dict[str, Any]]) -> None:
 
 def _checksum(number: int, id: str, title: str, text: str, metadata: str) -> int:
     return zlib.crc32("\0".join((str(number), id, title, text, metadata)).encode("utf-8", "surrogatepass"))
+
+
+def fact_of(row: Sequence[Any], path: Path) -> dict[str, Any]:
+    """A row of `facts`, if its checksum is right."""
+    name, value, checksum = row
+    if not isinstance(value, str) or zlib.crc32(f"{name}\0{value}".encode()) != checksum:
+        raise _changed(path, f"its {str(name)[:60]}")
+    try:
+        return Facts(parse_json(value), f"{path}: its {name}").content
+    except DamagedIndex:
+        raise
+    except ValueError as error:
+        raise damaged(path, f"has facts that are no JSON ({error})") from error
+
+
+def document_of(row: Sequence[Any], path: Path) -> Document:
+    """A row of `documents`, if its checksum is right."""
+    number, id, title, text, metadata, checksum = row
+    texts = (id, title, text, metadata)
+    if not all(isinstance(value, str) for value in texts) or _checksum(number, *texts) != checksum:
+        raise _changed(path, f"document {str(id)[:60]!r}")
+    try:
+        return Document(id=id, text=text, title=title, metadata=parse_json(metadata))
+    except (ValueError, DocumentError) as error:
+        raise damaged(path, f"has a document that no asterism can have stored ({error})") from error
+
+
+def _changed(path: Path, what: str) -> DamagedIndex:
+    return damaged(f"{path}: {what}", "was changed since it was written")

@@ -54,6 +54,7 @@ class Connections:
         """Nothing is opened yet."""
         self._path = path
         self._spare: list[_Connection] = []
+        self._file = (0, 0)  # device and inode that they are connected to: a repair replaces the file
         self._guard = threading.Lock()
         self._closed = False
 
@@ -85,9 +86,16 @@ class Connections:
             connection.close()
 
     def _reader(self) -> _Connection:
-        with self._guard:
+        stale: list[_Connection] = []
+        with suppress(OSError), self._guard:
+            status = os.stat(self._path)
+            if self._file != (status.st_dev, status.st_ino):
+                self._file = (status.st_dev, status.st_ino)
+                stale, self._spare = self._spare, []
             if self._spare:
                 return self._spare.pop()
+        for connection in stale:
+            connection.close()
         return connect(self._path, "ro")
 
     def _begin(self, connection: _Connection) -> None:
@@ -145,8 +153,11 @@ def connect(path: Path, mode: str) -> _Connection:
         factory=_Connection,
     )
     try:
-        for pragma in ("synchronous = EXTRA", "cell_size_check = ON", "trusted_schema = OFF", "temp_store = MEMORY"):
+        for pragma in ("cell_size_check = ON", "trusted_schema = OFF", "temp_store = MEMORY"):
             connection.execute(f"PRAGMA {pragma}")
+        if mode != "ro":
+            connection.execute("PRAGMA synchronous = EXTRA")  # reads the file, so that SQLite undoes a killed commit
+            connection.execute("PRAGMA secure_delete = ON")  # what was deleted is gone, and no repair finds it again
         if mode == "rw":
             check_schema(connection, path)
     except BaseException:

@@ -25,13 +25,13 @@ from ..corpus import Document
 from ..errors import IndexExists, IndexFolderError, UnknownDocument
 from ..settings import TokenSearch, cores
 from ..storage.arrays import verify_folders
-from ..storage.facts import Facts
 from ..storage.faults import damaged, writes_reported
 from ..storage.folders import folder_in_the_making, sweep_parts
 from ..storage.lock import nobody_writing, writing
-from ..storage.manifest import read_manifest, write_manifest
+from ..storage.manifest import read_manifest
 from .catalog import Catalog, CatalogReader, create_catalog
 from .catalog_state import fingerprint
+from .collection_format import KIND, PATIENCE, REPAIR, VERSION, views_of, write_collection_manifest
 from .collection_writer import CollectionWriter
 from .filters import canonical, parse_filter
 from .hits import SearchHits
@@ -39,12 +39,9 @@ from .segment_merge import Mask
 from .snapshot import Snapshot, positions
 from .views import Views
 
-KIND = "asterism index"
-VERSION = 3
 VERIFIED_BYTES = 1 << 30  # up to this size, what a first search reads is verified before: half a second
 VERIFIED_CATALOG = 1 << 25  # up to this size, the fields are verified before the first filter is used
 FILTERS_KEPT = 16
-PATIENCE = 1.0  # seconds that a writer waits for another
 CHECK_PATIENCE = 60.0  # seconds that a check waits for a writer
 
 
@@ -81,7 +78,7 @@ class Collection:
         facts = {"views": views.as_json(), "model": model}
         with folder_in_the_making(target) as temporary, writes_reported(target):
             create_catalog(temporary, facts)
-            write_manifest(temporary, {"kind": KIND, "version": VERSION, **facts})
+            write_collection_manifest(temporary, **facts)
         return cls.open(target)
 
     @classmethod
@@ -138,7 +135,7 @@ class Collection:
     def views(self) -> Views:
         """As given to `create`; the first format had token vectors alone."""
         with self.reading() as view:
-            return _views(view)
+            return views_of(view)
 
     def snapshot(self) -> Snapshot:
         """The newest committed state."""
@@ -186,6 +183,8 @@ class Collection:
             found = self._with_documents(snapshot, hits)
             if found is not None:
                 return found
+            if self.snapshot().state == snapshot.state:  # nobody deleted them
+                raise damaged(self.path, "has segments with documents that its catalog lacks")
 
     def search(
         self, query: npt.ArrayLike, k: int, settings: TokenSearch, where: Mapping[str, Any] | None = None
@@ -238,6 +237,8 @@ class Collection:
     def _newest(self, view: CatalogReader) -> Snapshot:
         with self._guard:
             if self._snapshot is None or view.state() != self._snapshot.state:
+                if view.fact(REPAIR):
+                    raise damaged(self.path, "was being repaired, and the repair was stopped: run it again to end it")
                 opened = Snapshot.open(self.path, view, self._snapshot)
                 self._check_views(opened, view)
                 self._snapshot = opened
@@ -245,7 +246,7 @@ class Collection:
             return self._snapshot
 
     def _check_views(self, snapshot: Snapshot, view: CatalogReader) -> None:
-        if snapshot.segments and set(snapshot.segments[0].views) != set(_views(view).names):
+        if snapshot.segments and set(snapshot.segments[0].views) != set(views_of(view).names):
             raise damaged(self.path, "has segments with other views than it should keep")
 
     def _subset(self, snapshot: Snapshot, view: CatalogReader, where: Mapping[str, Any] | None) -> Mask | None:
@@ -290,14 +291,7 @@ class Collection:
         with self._catalog.writing() as edit:
             edit.check()
             state = edit.state()
-            facts = {"views": _views(edit).as_json(), "model": edit.fact("model")}
+            facts = {"views": views_of(edit).as_json(), "model": edit.fact("model")}
             edit.put_fact("views", facts["views"])
             edit.put_state(replace(state, tombstones=fingerprint(edit.tombstones())))
-        write_manifest(self.path, {"kind": KIND, "version": VERSION, **facts})
-
-
-def _views(view: CatalogReader) -> Views:
-    """As given to `create`; the first format had token vectors alone."""
-    stored = view.fact("views")
-    kept = {"views": stored} if stored else {"views": {"multi": view.fact("settings")}}
-    return Facts(kept, f"{view.path}: its facts").read("views", Views.of)
+        write_collection_manifest(self.path, **facts)

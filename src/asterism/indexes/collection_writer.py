@@ -9,7 +9,7 @@ energy that its centroids leave over (measured on a sample of every segment) a q
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -70,6 +70,20 @@ class CollectionWriter:
         if not documents:
             return
         replaced = self.refuse(documents, update)
+        self._add_segment(documents, content, len(replaced), lambda edit: edit.bury(list(replaced.values())))
+
+    def add_again(self, documents: Mapping[int, Document], content: Representations) -> None:
+        """Documents of the catalog, by their numbers, that no segment holds any more: they get new numbers."""
+        self._add_segment(list(documents.values()), content, 0, lambda edit: edit.remove(list(documents)))
+
+    def _add_segment(
+        self,
+        documents: Sequence[Document],
+        content: Representations,
+        replaced: int,
+        make_way: Callable[[CatalogEdit], None],
+    ) -> None:
+        """A segment and a commit; `make_way` removes what the documents replace."""
         with self._making(self._snapshot()) as making:
             first = making.state.next_number
             numbers = np.arange(first, first + len(documents))
@@ -79,10 +93,10 @@ class CollectionWriter:
                 state,
                 segments=(*state.segments, part),
                 next_number=first + len(documents),
-                documents=state.documents + len(documents) - len(replaced),
+                documents=state.documents + len(documents) - replaced,
             )
             with self._catalog.writing() as edit:
-                edit.bury(list(replaced.values()))
+                make_way(edit)
                 edit.insert(first, documents)
                 self._commit(edit, new)
         self._settle_if_much()

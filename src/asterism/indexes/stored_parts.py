@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..settings import TokenBuild
-from ..storage.arrays import MappedFolder, verify_file
+from ..storage.arrays import MappedFolder, read_array, verify_file
 from ..storage.facts import Facts, FileFacts
 from ..storage.faults import damaged
 from ..storage.manifest import read_manifest
@@ -109,6 +109,16 @@ def open_stored_codec(folder: Path, part: Part) -> StoredCodec:
     codec = open_codec(path, facts.part("codec"), settings)
     files = codec_files(facts.part("codec"))
     return StoredCodec(part, path, codec, settings, facts.whole("tokens"), facts.number("left_over", 1e9), files)
+
+
+def read_numbers(folder: Path, part: Part) -> Numbers:
+    """Of the documents of a segment, whatever its views are like."""
+    facts = read_manifest(folder / part.name, SEGMENT_KIND, SEGMENT_VERSION, SEGMENT_FACTS, part.crc32)
+    if facts.whole("version") == 1:
+        facts = _as_now(facts)
+    return read_array(
+        folder / part.name / f"{NUMBERS}.npy", facts.files([f"{NUMBERS}.npy"])[f"{NUMBERS}.npy"], np.int64, 1
+    )
 
 
 def open_stored_segment(folder: Path, part: Part, codec: StoredCodec | None) -> StoredSegment:

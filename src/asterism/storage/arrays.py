@@ -96,7 +96,7 @@ class MappedFolder:
         """The array name.npy of known type and shape; its size and header must be exactly those of such a file."""
         file, kind = f"{name}.npy", np.dtype(dtype)
         header = _header(kind, shape)
-        content = self._contents[file] = _map_file(self.path / file, self.files[file]["bytes"])
+        content = self._contents[file] = map_file(self.path / file, self.files[file]["bytes"])
         if len(content) != len(header) + kind.itemsize * _count(shape) or content[: len(header)].tobytes() != header:
             raise damaged(self.path / file, f"does not hold {kind} of shape {shape}")
         return content[len(header) :].view(kind).reshape(shape)
@@ -130,7 +130,7 @@ def verify_folders(folders: Iterable[MappedFolder], threads: int) -> None:
 
 def read_array(path: Path, expected: Mapping[str, int], dtype: npt.DTypeLike, dimensions: int) -> npt.NDArray[Any]:
     """Read a small array whole, of a type and number of dimensions, after comparing its checksum."""
-    content = np.array(_map_file(path, expected["bytes"]))
+    content = np.array(map_file(path, expected["bytes"]))
     if zlib.crc32(content.data) != expected["crc32"]:
         raise damaged(path, "was changed since it was written")
     kind = np.dtype(dtype)
@@ -163,17 +163,15 @@ def verify_file(path: Path, expected: Mapping[str, int]) -> None:
         raise damaged(path, "was changed since it was written")
 
 
-def _map_file(path: Path, size: int) -> npt.NDArray[np.uint8]:
-    """(size,) the bytes of a regular file of that size, which no descriptor stays open for."""
+def map_file(path: Path, size: int | None = None) -> npt.NDArray[np.uint8]:
+    """(n,) the bytes of a regular file, of `size` if that is known; no descriptor stays open for it."""
     try:
         descriptor = open_regular(path)
         try:
             found = os.fstat(descriptor).st_size
-            if found != size:
+            if size is not None and found != size:
                 raise damaged(path, f"has {found} bytes, expected {size}")
-            if size == 0:
-                return np.empty(0, np.uint8)
-            return _native.map_file(descriptor, size, str(path))
+            return _native.map_file(descriptor, found, str(path)) if found else np.empty(0, np.uint8)
         finally:
             os.close(descriptor)
     except OSError as error:
