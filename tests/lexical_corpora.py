@@ -74,4 +74,5 @@ def expected_hits(
         for i in range(len(queries))
     ]
     ids, scores = zip(*found, strict=True) if found else ((), ())
-    return np.array(ids, np.int64).reshape(-1, k), np.array(scores, np.float32).reshape(-1, k)
+    shape = (len(queries), k)
+    return np.array(ids, np.int64).reshape(shape), np.array(scores, np.float32).reshape(shape)
