@@ -28,7 +28,7 @@ from ..settings import TokenBuild, TokenSearch
 from .catalog import CATALOG, Catalog, CatalogView, State, create_catalog
 from .catalog_seal import SealedFile
 from .collection_writer import CollectionWriter
-from .filters import canonical, parse_filter
+from .filter_parsing import canonical, parse_filter
 from .hits import SearchHits
 from .segment_merge import Mask
 from .snapshot import Snapshot, positions
