@@ -37,6 +37,13 @@ LINES: list[tuple[str, bytes, str]] = [
     ("metadata that are a list", b'{"_id": "a", "text": "x", "metadata": [1]}', "metadata is a list"),
     ("metadata that are too deep", b'{"_id": "a", "text": "x", "n": %s%s}' % (b"[" * 200, b"]" * 200), "nested"),
     ("metadata beyond all depth", b'{"_id": "a", "text": "x", "n": %s' % (b"[" * 100_000), "not usable JSON"),
+    (
+        "a key of 10 MB",
+        b'{"_id": "a", "text": "x", "%s": 1}' % (b"k" * 10_000_000),
+        "full name of 10,000,000 characters",
+    ),
+    ("very many fields", b'{"_id": "a", "text": "x", "n": [%s0]}' % (b"0," * 20_000), "more than 10,000 values"),
+    ("metadata of 11 MB", b'{"_id": "a", "text": "x", "n": "%s"}' % (b"x" * 11_000_000), "more than 10,000,000 char"),
     ("a number beyond 64 bits", b'{"_id": "a", "text": "x", "n": 9223372036854775808}', "beyond 64 bits"),
 ]
 
