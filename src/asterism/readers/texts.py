@@ -9,10 +9,12 @@ from typing import NoReturn
 
 from ..corpus import Document
 from ..errors import DocumentError
+from ..regular_files import read_regular
 from .chunks import chunks_of, first_heading
 from .lines import Located, PathLike, documents_of, located_document, not_utf8
 
 TEXT_SUFFIXES = (".txt", ".md")
+LARGEST_TEXT = 1 << 28  # bytes of one file
 
 
 def read_text_folder(path: PathLike) -> Iterator[Document]:
@@ -52,7 +54,7 @@ def _text_files(root: Path) -> list[str]:
 
 def _chunked_file(file: Path, name: str) -> Iterator[Located]:
     try:
-        raw = file.read_bytes()
+        raw = read_regular(file, LARGEST_TEXT, links=True)
         content = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1

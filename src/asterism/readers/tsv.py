@@ -15,10 +15,10 @@ def read_tsv(path: PathLike) -> Iterator[Document]:
     return documents_of(located_tsv(path))
 
 
-def located_tsv(path: PathLike) -> Iterator[Located]:
-    """The same, each with its FILE:LINE."""
+def located_tsv(path: PathLike, name: str = "") -> Iterator[Located]:
+    """The same, each with its FILE:LINE; `name` stands for FILE."""
     columns: list[str] = []
-    for where, line in lines(path):
+    for where, line in lines(path, name):
         cells = line.split("\t")
         if not columns:
             columns = _columns(where, cells)
@@ -50,7 +50,9 @@ def _columns(where: str, cells: list[str]) -> list[str]:
     names = ["_id"] + [cell.lower() if cell.lower() in ("text", "title") else cell for cell in cells[1:]]
     if "text" not in names:
         raise DocumentError(f"{where}: the header has no column text: it has {', '.join(cells)}")
-    for i, name in enumerate(names):
-        if not name or name in names[:i]:
-            raise DocumentError(f"{where}: column {i + 1} of the header is {name!r}, expected a name of its own")
+    before: set[str] = set()
+    for number, name in enumerate(names, 1):
+        if not name or name in before:
+            raise DocumentError(f"{where}: column {number} of the header is {name!r}, expected a name of its own")
+        before.add(name)
     return names
