@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 
-import typer
-
-from .terminal import Folder, Json, Quiet, megabytes, print_json, summary
+from .options import Folder, Json, Quiet
+from .output import megabytes, print_json, print_note, print_row, terminal
 
 
 def compact(folder: Folder, as_json: Json = False, quiet: Quiet = False) -> None:
@@ -20,7 +19,7 @@ def compact(folder: Folder, as_json: Json = False, quiet: Quiet = False) -> None
     if as_json:
         print_json({**after, "bytes_before": before})
     else:
-        summary(f"{folder}: {megabytes(before)} -> {megabytes(after['bytes'])}", quiet)
+        print_note(f"{folder}: {megabytes(before)} -> {megabytes(after['bytes'])}", quiet)
 
 
 def check(folder: Folder, as_json: Json = False, quiet: Quiet = False) -> None:
@@ -33,7 +32,7 @@ def check(folder: Folder, as_json: Json = False, quiet: Quiet = False) -> None:
     if as_json:
         print_json({"path": str(folder), "ok": True, "documents": documents})
     else:
-        summary(f"{folder}: all {documents:,} documents are as they were written", quiet)
+        print_note(f"{folder}: all {documents:,} documents are as they were written", quiet)
 
 
 def info(folder: Folder, as_json: Json = False) -> None:
@@ -49,12 +48,11 @@ def info(folder: Folder, as_json: Json = False) -> None:
     shown = {**found, "bytes": size, "views": ", ".join(found["views"])}
     if not sys.stdout.isatty():
         for name, value in shown.items():
-            typer.echo(f"{name}\t{value}")
+            print_row(name, value)
         return
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(box=None, show_header=False, pad_edge=False)
     for name, value in shown.items():
         table.add_row(name, f"{value:,}" if isinstance(value, int) else str(value))
-    Console().print(table)
+    terminal().print(table)
