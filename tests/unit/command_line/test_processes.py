@@ -127,3 +127,19 @@ def test_a_stopped_index_goes_on(long_work: Any, number: signal.Signals) -> None
     assert run(*arguments, "--quiet") == (0, "", "")
     assert sorted(ids(to)) == sorted(f"d{i}" for i in range(4000))
     assert run(*arguments).code == 2
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams(closed: str, model: Path, tmp_path: Path) -> None:
+    """What a library prints must not go into the file that got the stream's number."""
+    source = jsonl(tmp_path / "x.jsonl", [{"_id": "a", "text": "quick fox"}])
+    to = tmp_path / "x.ast"
+    for arguments in (
+        f"index {source} --to {to} --model {model}",
+        f"search {to} fox",
+        f"info {to} --json",
+        f"check {to}",
+    ):
+        done = subprocess.run(["sh", "-c", f"{COMMAND} {arguments} {closed}"], capture_output=True, env=environment())
+        assert done.returncode == 0
+        assert b"Traceback" not in done.stderr
