@@ -131,6 +131,7 @@ def test_every_operator_is_read(given: dict[str, Any], expected: object) -> None
         ({"a": 10**5000}, "expected a number of up to 64 bits"),
         ({"a": "\ud800"}, r"a: \$eq has a string with half a character"),
         ({"\ud800": 1}, r"the field '\\ud800' with half a character"),
+        ({"k" * 1001: 1}, "a field of 1,001 characters, expected at most 1,000"),
     ],
 )
 def test_bad_filters_are_one_clear_line(given: Any, message: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -50,7 +51,7 @@ def evaluate(
     from ..results import write_trec_run
     from ..retriever import Retriever
 
-    if run is not None and not run.parent.is_dir():  # told now, not after minutes of work
+    if run is not None and not os.path.isdir(run.parent):  # told now, not after minutes of work
         raise InputError(f"--run is {run}, but there is no folder {run.parent}: make it first")
     found = read_evaluation_set(data, split)
     with Retriever.open(folder, model) as retriever:

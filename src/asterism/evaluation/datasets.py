@@ -35,7 +35,7 @@ class EvaluationSet:
 def read_evaluation_set(folder: str | os.PathLike[str], split: str) -> EvaluationSet:
     """The queries of a split that have a judgement, in the order of the queries file."""
     root = Path(folder)
-    if not root.is_dir():
+    if not os.path.isdir(root):
         raise InputError(f"{root} is no folder, expected one in BEIR's layout: queries.jsonl and qrels/<split>.tsv")
     queries_file = _plain_or_gzip(root / "queries.jsonl")
     if queries_file is None:
@@ -56,7 +56,7 @@ def read_evaluation_set(folder: str | os.PathLike[str], split: str) -> Evaluatio
 
 def _plain_or_gzip(path: Path) -> Path | None:
     """The file itself, or its compressed twin."""
-    return next((file for file in (path, path.with_name(f"{path.name}.gz")) if file.is_file()), None)
+    return next((file for file in (path, path.with_name(f"{path.name}.gz")) if os.path.isfile(file)), None)
 
 
 def _splits(root: Path) -> str:

@@ -16,6 +16,7 @@ import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ..corpus import LONGEST_NAME
 from ..errors import FilterError
 from .filters import Compare, Condition, Either, Every, Kind, Not, OneOf, Sign, Value, stored_value
 
@@ -79,8 +80,10 @@ def _merged(parts: Iterable[Condition]) -> Iterator[Condition]:
 
 def _field(name: str, value: Any, depth: int) -> Condition:
     _check_depth(depth)
+    if len(name) > LONGEST_NAME:
+        raise FilterError(f"the filter has a field of {len(name):,} characters, expected at most {LONGEST_NAME:,}")
     if not _is_text(name):
-        raise FilterError(f"the filter has the field {name!r} with half a character in it")
+        raise FilterError(f"the filter has the field {_shown(name)} with half a character in it, expected whole ones")
     if not isinstance(value, Mapping):
         return _comparison(name, "$eq", value, depth)
     if not value:
@@ -122,7 +125,7 @@ def _scalar(field: str, operator: str, operand: Any) -> tuple[Kind, Value]:
     if isinstance(operand, int) and not -(2**63) <= operand < 2**63:
         raise FilterError(f"{field}: {operator} has {_shown(operand)}, expected a number of up to 64 bits")
     if isinstance(operand, str) and not _is_text(operand):
-        raise FilterError(f"{field}: {operator} has a string with half a character in it")
+        raise FilterError(f"{field}: {operator} has a string with half a character in it, expected whole ones")
     return stored_value(operand)
 
 
