@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..bounded_lines import LONGEST_LINE
 from ..errors import DocumentError, FilterError, InputError
 from ..json_text import parse_json
 from ..regular_files import BLOCK, read_pipe
@@ -116,9 +117,16 @@ def _regular_file(given: str, kept: Path) -> tuple[Path, str]:
 
 
 def _blocks(given: str, name: str) -> Iterator[bytes]:
-    """What can be read only once."""
+    """What can be read only once; refused where a line does not end, before it fills the disk."""
+    blocks = iter(partial(sys.stdin.buffer.read, BLOCK), b"") if given == STDIN else read_pipe(Path(given))
+    length = 0  # of the last line so far
     try:
-        yield from iter(partial(sys.stdin.buffer.read, BLOCK), b"") if given == STDIN else read_pipe(Path(given))
+        for block in blocks:
+            end = block.rfind(b"\n") + 1
+            length = len(block) - end if end else length + len(block)
+            if length > LONGEST_LINE:
+                raise InputError(f"{name} has a line of more than {LONGEST_LINE:,} bytes, expected at most that")
+            yield block
     except OSError as error:
         raise InputError(f"{name} cannot be read ({error.strerror}), expected lines of text") from error
 

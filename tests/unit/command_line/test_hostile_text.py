@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -18,8 +19,7 @@ def wild(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wild") / f"[/bold]{OSC}\u202e"
     folder.mkdir(parents=True)
     named = folder / f"model {OSC}\u2066[/red]"
-    named.parent.mkdir()
-    named.symlink_to(model)
+    shutil.copytree(model, named)
     record = {"_id": "a\u202eb\x85[/x]", "title": f"t{WILD}", "text": f"quick {WILD} fox", "metadata": {WILD: WILD}}
     assert run("index", jsonl(folder / "x.jsonl", [record]), "--to", folder / "x.ast", "--model", named).code == 0
     return folder / "x.ast"
@@ -53,6 +53,14 @@ def test_no_command_lets_text_command_the_terminal(command: list[str], wild: Pat
     assert is_safe(ran.err)
     assert ran.code in (0, 2)
     assert ran.err.count("\n") <= 1
+
+
+def test_a_stored_model_name_is_shown_as_it_is(wild: Path) -> None:
+    shown = dict(line.split("\t") for line in run("info", wild).out.splitlines())
+    data = run("info", wild, "--json").lines()[0]
+    assert OSC in data["model"]
+    assert "␛]0;owned␇" in shown["model"]
+    assert "[/bold]" in shown["path"]
 
 
 def test_usage_errors_are_safe_too() -> None:

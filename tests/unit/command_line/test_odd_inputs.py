@@ -162,6 +162,15 @@ def test_a_query_without_end(made: Path) -> None:
     assert done.stderr == b"asterism: stdin has more than 67,108,864 bytes, expected at most that\n"
 
 
+def test_documents_without_end(model: Path, tmp_path: Path) -> None:
+    """Refused before they fill the disk."""
+    command = [COMMAND, "index", "-", "--to", str(tmp_path / "x.ast"), "--model", str(model)]
+    with open("/dev/zero", "rb") as endless:
+        done = subprocess.run(command, stdin=endless, capture_output=True, env=environment(), timeout=60)
+    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1)
+    assert done.stderr.startswith(b"asterism: <stdin> has a line of more than 67,108,864 bytes")
+
+
 def test_stdin_that_is_a_folder(made: Path, tmp_path: Path) -> None:
     """Python itself refuses to start."""
     folder = os.open(tmp_path, os.O_RDONLY)

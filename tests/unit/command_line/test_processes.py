@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from asterism import Retriever
+from asterism.cli import application, main
 from tests.unit.command_line.running import COMMAND, beir, environment, ids, jsonl, on_terminal, run
 
 
@@ -83,6 +84,36 @@ def test_on_a_terminal(made: Path, model: Path, tmp_path: Path) -> None:
     assert code == 0
     assert "\t" not in shown
     assert "documents" in shown
+
+
+def test_ctrl_c_while_waiting_for_stdin(made: Path) -> None:
+    """130 and one line, wherever it comes."""
+    process = subprocess.Popen(
+        [COMMAND, "search", made, "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert process.stdin is not None
+    process.stdin.write(b"x" * 200_000)  # more than a pipe holds: it is reading when this returns
+    process.stdin.flush()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, b"", b"asterism: stopped\n")
+
+
+def test_ctrl_c_anywhere(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("asterism.retriever.Retriever.open", interrupted)
+    assert run("info", made) == (130, "", "asterism: stopped\n")
+    monkeypatch.setattr(application, "run", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
 
 
 @pytest.fixture
