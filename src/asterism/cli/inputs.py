@@ -58,7 +58,7 @@ class CheckedInput:
 
     def __init__(self, inputs: Sequence[str], folder: Path) -> None:
         """`folder` is for what can be read only once: stdin and pipes."""
-        if list(inputs).count(STDIN) > 1:
+        if sum(map(_is_stdin, inputs)) > 1:
             raise InputError("- was given twice, expected it once: stdin can be read only once")
         self._readers = [_reader(given, folder / str(i)) for i, given in enumerate(inputs)]
         seen: set[str] = set()
@@ -106,11 +106,11 @@ def _reader(given: str, kept: Path) -> Callable[[], Iterator[Located]]:
 
 def _regular_file(given: str, kept: Path) -> tuple[Path, str]:
     """Where an input can be read again, and its name in messages; stdin and pipes are copied to `kept`."""
-    if given != STDIN and not _is_pipe(given):
+    if not _is_stdin(given) and not _is_pipe(given):
         return Path(given), given
     from ..readers import STDIN as STDIN_NAME
 
-    name = STDIN_NAME if given == STDIN else given
+    name = STDIN_NAME if _is_stdin(given) else given
     with open(kept, "xb") as file:
         file.writelines(_blocks(given, name))
     return kept, name
@@ -118,7 +118,7 @@ def _regular_file(given: str, kept: Path) -> tuple[Path, str]:
 
 def _blocks(given: str, name: str) -> Iterator[bytes]:
     """What can be read only once; refused where a line does not end, before it fills the disk."""
-    blocks = iter(partial(sys.stdin.buffer.read, BLOCK), b"") if given == STDIN else read_pipe(Path(given))
+    blocks = iter(partial(sys.stdin.buffer.read, BLOCK), b"") if _is_stdin(given) else read_pipe(Path(given))
     length = 0  # of the last line so far
     try:
         for block in blocks:
@@ -129,6 +129,10 @@ def _blocks(given: str, name: str) -> Iterator[bytes]:
             yield block
     except OSError as error:
         raise InputError(f"{name} cannot be read ({error.strerror}), expected lines of text") from error
+
+
+def _is_stdin(given: str) -> bool:
+    return given in (STDIN, "/dev/stdin")  # whatever that leads to: a file without a suffix, a terminal, a pipe
 
 
 def _is_pipe(given: str) -> bool:

@@ -131,6 +131,7 @@ def test_process_substitution(model: Path, tmp_path: Path) -> None:
         f"echo light | {COMMAND} delete {to} --from /dev/stdin",
         f"{COMMAND} add {to} --update <(head -n 1 {source}) <(tail -n 1 {source})",
         f"head -n 2 {source} | {COMMAND} add {to} --update /dev/stdin",
+        f"{COMMAND} add {to} --update /dev/stdin < {source}",
     ):
         done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=environment(), timeout=60)
         assert done.returncode == 0, done.stderr
