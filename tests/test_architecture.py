@@ -12,17 +12,22 @@ import pytest
 import asterism
 
 SOURCE = Path(asterism.__file__).parent
-FILES_OF_OTHERS = {"regular_files", "json_text"}  # how files that anybody may have written are opened and parsed
+FILES_OF_OTHERS = {
+    "regular_files",
+    "json_text",
+    "bounded_lines",
+}  # how files that anybody may have written are opened and parsed
 VALUES = {"errors", "settings", "corpus", "results", "representations", "kernels"}
 MAY_IMPORT = {
     "errors": set(),
     "regular_files": set(),
     "json_text": set(),
+    "bounded_lines": set(),
     "settings": {"errors"},
     "corpus": {"errors"},
     "readers": {"errors", "corpus"} | FILES_OF_OTHERS,
     "stdlib_docstrings": {"errors", "corpus"},
-    "results": {"errors", "corpus"},
+    "results": {"errors", "corpus"} | FILES_OF_OTHERS,
     "representations": {"errors"},
     "kernels": {"errors"},
     "storage": {"errors", "kernels"} | FILES_OF_OTHERS,

@@ -12,6 +12,9 @@ from .errors import DocumentError
 
 LONGEST_ID = 512
 DEEPEST = 100  # levels of metadata; SQLite's JSON stops at 1,000
+LONGEST_NAME = 1_000  # characters of a field's full name, such as author.name
+MOST_VALUES = 10_000  # values, lists and objects in the metadata of one document: each is a row of the catalog
+MOST_CHARACTERS = 10_000_000  # of all keys and strings in them
 SHOWN = 60  # characters of a value in a message
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -25,7 +28,8 @@ class Document:
     id         up to 512 characters, no control characters, no white space at either end
     text       any Unicode but NUL; may be empty
     title      likewise; a model reads it before the text
-    metadata   what JSON can hold, for filters and for display; the document keeps a copy
+    metadata   what JSON can hold, for filters and for display; the document keeps a copy. At most 100 levels deep,
+               10,000 values, 10 million characters, and 1,000 for a field's full name, such as author.name
     """
 
     id: str
@@ -41,7 +45,7 @@ class Document:
         _check_text(name, "title", self.title)
         if not isinstance(self.metadata, dict):
             raise DocumentError(f"{name}: metadata is {_kind(self.metadata)}, expected a dict")
-        object.__setattr__(self, "metadata", _json_copy(name, "metadata", self.metadata, DEEPEST))
+        object.__setattr__(self, "metadata", _MetadataCopy(name).of("metadata", self.metadata, 0, 0))
 
     @property
     def full_text(self) -> str:
@@ -114,30 +118,63 @@ def _check_no_nul(name: str, place: str, value: str) -> None:
         raise DocumentError(f"{name}: {place} has a NUL at character {at}, expected none: remove it")
 
 
-def _json_copy(name: str, place: str, value: object, levels: int) -> Any:
-    """A copy of `value` that shares nothing with it, if it is JSON of at most so many levels."""
-    if isinstance(value, str):
-        _check_unicode(name, place, value)
+class _MetadataCopy:
+    """Copies the metadata of one document, if they are JSON and not too large."""
+
+    def __init__(self, name: str) -> None:
+        """`name` is how messages call the document."""
+        self._name = name
+        self._values = 0
+        self._characters = 0
+
+    def of(self, place: str, value: object, level: int, characters: int) -> Any:
+        """A copy of `value` that shares nothing with it; `characters` is the length of its field's full name."""
+        self._values += 1
+        if self._values > MOST_VALUES:  # also what refers to itself twice at every level
+            raise DocumentError(f"{self._name}: metadata has more than {MOST_VALUES:,} values, expected at most that")
+        if isinstance(value, dict | list):
+            if level == DEEPEST:
+                raise DocumentError(f"{self._name}: metadata is nested more than {DEEPEST} deep, expected at most that")
+            if isinstance(value, list):
+                return [self.of(f"{place}[{i}]", item, level + 1, characters) for i, item in enumerate(value)]
+            return {key: self._member(place, key, item, level + 1, characters) for key, item in value.items()}
+        if isinstance(value, str):
+            _check_unicode(self._name, place, value)
+            self._count(value)
+        else:
+            self._check_scalar(place, value)
         return value
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, int):
-        if not -(2**63) <= value < 2**63:
-            raise DocumentError(f"{name}: {place} is an integer beyond 64 bits, expected a smaller one or a string")
-        return value
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise DocumentError(f"{name}: {place} is {value}, expected a finite number or null")
-        return value
-    if not isinstance(value, dict | list):
-        raise DocumentError(f"{name}: {place} is {_kind(value)}, expected {JSON}")
-    if levels == 0:
-        raise DocumentError(f"{name}: metadata is nested more than {DEEPEST} deep, expected at most that")
-    if isinstance(value, list):
-        return [_json_copy(name, f"{place}[{i}]", item, levels - 1) for i, item in enumerate(value)]
-    for key in value:
+
+    def _member(self, place: str, key: object, item: object, level: int, characters: int) -> Any:
+        """The value of a key."""
+        shown = _short(key)
         if not isinstance(key, str):
-            raise DocumentError(f"{name}: {place} has the key {_short(key)} ({_kind(key)}), expected a string")
-        _check_unicode(name, f"the key {_short(key)} of {place}", key)
-        _check_no_nul(name, f"the key {_short(key)} of {place}", key)
-    return {key: _json_copy(name, f"{place}[{_short(key)}]", item, levels - 1) for key, item in value.items()}
+            raise DocumentError(f"{self._name}: {place} has the key {shown} ({_kind(key)}), expected a string")
+        characters += len(key) + (level > 1)  # a dot
+        if characters > LONGEST_NAME:
+            where = f"the key {shown} of {place} makes a field's full name of {characters:,} characters"
+            raise DocumentError(f"{self._name}: {where}, expected at most {LONGEST_NAME:,}: shorten it")
+        _check_unicode(self._name, f"the key {shown} of {place}", key)
+        _check_no_nul(self._name, f"the key {shown} of {place}", key)
+        self._count(key)
+        return self.of(f"{place}[{shown}]", item, level, characters)
+
+    def _count(self, text: str) -> None:
+        self._characters += len(text)
+        if self._characters > MOST_CHARACTERS:
+            advice = "put what is to be searched into the text"
+            raise DocumentError(
+                f"{self._name}: metadata has more than {MOST_CHARACTERS:,} characters, expected at most that: {advice}"
+            )
+
+    def _check_scalar(self, place: str, value: object) -> None:
+        if value is None or isinstance(value, bool):
+            return
+        if not isinstance(value, int | float):
+            raise DocumentError(f"{self._name}: {place} is {_kind(value)}, expected {JSON}")
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise DocumentError(
+                f"{self._name}: {place} is an integer beyond 64 bits, expected a smaller one or a string"
+            )
+        if isinstance(value, float) and not math.isfinite(value):
+            raise DocumentError(f"{self._name}: {place} is {value}, expected a finite number or null")

@@ -9,9 +9,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+BLOCK = 1 << 20
+PATIENCE = 2.0  # seconds to wait for the writer of a fifo
 KINDS = {stat.S_IFDIR: "folder", stat.S_IFIFO: "fifo", stat.S_IFSOCK: "socket", stat.S_IFLNK: "link"}
 KINDS |= {stat.S_IFCHR: "device", stat.S_IFBLK: "device"}
 
@@ -47,6 +51,38 @@ def read_regular(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
 def stream_regular(path: Path, *, links: bool = False) -> BinaryIO:
     """A regular file to be read piece by piece."""
     return open(open_regular(path, links=links), "rb", closefd=True)
+
+
+def read_pipe(path: Path) -> Iterator[bytes]:
+    """What is written to a fifo, to its end, in blocks; one that nobody opens for writing is an error."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        kind = stat.S_IFMT(os.fstat(descriptor).st_mode)
+        if kind != stat.S_IFIFO:
+            raise OSError(errno.EINVAL, f"it is a {KINDS.get(kind, 'file')}, expected a fifo", str(path))
+        block = _first_block(descriptor, path)
+        while block:
+            yield block
+            block = os.read(descriptor, BLOCK)
+    finally:
+        os.close(descriptor)
+
+
+def _first_block(descriptor: int, path: Path) -> bytes:
+    """Without a writer a fifo is at its end at once: one that is about to come is given some time."""
+    deadline = time.monotonic() + PATIENCE
+    block = b""
+    while not block:
+        try:
+            block = os.read(descriptor, BLOCK)
+        except BlockingIOError:  # there is a writer, who has written nothing yet
+            break
+        if not block:
+            if time.monotonic() > deadline:
+                raise OSError(errno.EPIPE, "nobody writes to this fifo", str(path))
+            time.sleep(PATIENCE / 100)
+    os.set_blocking(descriptor, True)
+    return block or os.read(descriptor, BLOCK)
 
 
 def create_file(path: Path) -> BinaryIO:

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
+from .bounded_lines import LineTooLong, bounded_lines
 from .errors import InputError
+from .regular_files import create_file, stream_regular
 
 if TYPE_CHECKING:
     from .corpus import Document
@@ -119,11 +121,14 @@ def write_trec_run(path: str | os.PathLike[str], run: Mapping[str, Mapping[str, 
     target = Path(path)
     temporary = target.parent / f".{target.name}.new-{os.getpid()}"
     _check_word("tag", tag)
+    if target.exists() and not target.is_file():  # /dev/null would be replaced
+        raise InputError(f"{target} cannot be written (it is no regular file): choose another path")
     try:
         try:
-            with open(temporary, "w", encoding="utf-8", newline="\n") as file:
+            temporary.unlink(missing_ok=True)
+            with create_file(temporary) as file:
                 for query, scores in run.items():
-                    file.writelines(_lines_of(query, scores, tag))
+                    file.writelines(line.encode() for line in _lines_of(query, scores, tag))
             os.replace(temporary, target)
         finally:
             temporary.unlink(missing_ok=True)
@@ -159,10 +164,10 @@ def read_trec_run(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
     """Query id -> document id -> score, in the order of the file. Ranks are not read: scores rank, as for trec_eval."""
     run: dict[str, dict[str, float]] = {}
     try:
-        with open(path, encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
+        with stream_regular(Path(path), links=True) as file:
+            for number, line in enumerate(bounded_lines(file), 1):
                 if line.strip():
-                    query, document, score = _parsed(line, f"{path}, line {number}")
+                    query, document, score = _parsed(line.decode(), f"{path}, line {number}")
                     if document in run.setdefault(query, {}):
                         raise InputError(f"{path}, line {number}: document {document!r} of query {query!r} comes twice")
                     run[query][document] = score
@@ -170,6 +175,8 @@ def read_trec_run(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
         raise InputError(f"{path} cannot be read ({error.strerror}): expected a TREC run file") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not UTF-8 ({error.reason}): expected a TREC run file") from error
+    except LineTooLong as error:
+        raise InputError(f"{path} is no TREC run file: {error}") from error
     return run
 
 

@@ -142,3 +142,48 @@ def test_nesting() -> None:
     for _ in range(99):
         deep = [deep]
     assert Document("a", "", metadata={"deep": deep}).metadata == {"deep": deep}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "message"),
+    [
+        ({"k" * 10_000_000: 1}, r"the key 'k+\.\.\. of metadata makes a field's full name of 10,000,000 characters"),
+        (
+            {"a": {"b" * 999: 1}},
+            r"of metadata\['a'\] makes a field's full name of 1,001 characters, expected at most 1,000",
+        ),
+        ({"a": [[{"b": {"c" * 997: 1}}]]}, "a field's full name of 1,001 characters"),
+        ({str(i): i for i in range(10_000)}, "metadata has more than 10,000 values, expected at most that"),
+        ({"a": list(range(10_000))}, "metadata has more than 10,000 values"),
+        ({"a": ["x" * 1_000_000] * 11}, "metadata has more than 10,000,000 characters"),
+        ({"a": "x" * 10_000_000}, "metadata has more than 10,000,000 characters"),
+    ],
+    ids=["a key", "a nested key", "a key in lists", "fields", "elements", "strings", "a string"],
+)
+def test_metadata_have_a_largest_size(metadata: Any, message: str) -> None:
+    with pytest.raises(DocumentError, match="^document 'a': .*" + message) as caught:
+        Document("a", "", metadata=metadata)
+    assert len(str(caught.value)) < 250
+
+
+def test_metadata_of_the_largest_size() -> None:
+    for metadata in (
+        {"k" * 1000: 1},
+        {"a": [{"b": {"c" * 996: 1}}]},
+        {"a": list(range(9_998))},
+        {"a": "x" * 9_999_999},
+    ):
+        assert Document("a", "", metadata=metadata).metadata == metadata
+
+
+def test_metadata_that_hold_themselves_twice_are_refused_at_once() -> None:
+    """Not after the 2 to the power of 100 places that they lead to."""
+    circle: list[Any] = []
+    circle += [circle, circle]
+    with pytest.raises(DocumentError, match=r"more than (100 deep|10,000 values)"):
+        Document("a", "", metadata={"circle": circle})
+    twice: Any = "x"
+    for _ in range(90):
+        twice = [twice, twice]
+    with pytest.raises(DocumentError, match="more than 10,000 values"):
+        Document("a", "", metadata={"twice": twice})

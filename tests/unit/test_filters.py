@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -12,8 +13,10 @@ import pytest
 from asterism import TokenSearch, TokenVectors
 from asterism.corpus import Document
 from asterism.errors import FilterError
+from asterism.indexes import filter_parsing
 from asterism.indexes.collection import Collection
-from asterism.indexes.filters import Compare, Either, Every, Not, canonical, fields_of, parse_filter
+from asterism.indexes.filter_parsing import MOST_CONDITIONS, MOST_VALUES, canonical, parse_filter
+from asterism.indexes.filters import Compare, Either, Every, Not, OneOf, fields_of, fulfils
 from asterism.indexes.views import Views
 from asterism.settings import TokenBuild
 from tests.conftest import tokens_only
@@ -58,34 +61,36 @@ def found(collection: Collection, where: Any) -> set[str]:
     return {document.id for document, _ in hits.documents}
 
 
+def equal(field: str, *values: float) -> OneOf:
+    return OneOf(field, frozenset(("number", value) for value in values))
+
+
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
         ({}, Every(())),
-        ({"a": 1}, Compare("a", "=", "number", 1)),
-        ({"a": None}, Compare("a", "=", "null", 0)),
-        ({"a": {"$eq": True}}, Compare("a", "=", "boolean", 1)),
-        ({"a": {"$ne": "x"}}, Not(Compare("a", "=", "string", "x"))),
+        ({"a": 1}, equal("a", 1)),
+        ({"a": None}, OneOf("a", frozenset([("null", 0)]))),
+        ({"a": {"$eq": True}}, OneOf("a", frozenset([("boolean", 1)]))),
+        ({"a": {"$ne": "x"}}, Not(OneOf("a", frozenset([("string", "x")])))),
         ({"a": {"$gt": 1}}, Compare("a", ">", "number", 1)),
         ({"a": {"$gte": 1.5}}, Compare("a", ">=", "number", 1.5)),
         ({"a": {"$lt": "m"}}, Compare("a", "<", "string", "m")),
         ({"a": {"$lte": -1}}, Compare("a", "<=", "number", -1)),
-        ({"a": {"$in": [1, "x"]}}, Either((Compare("a", "=", "number", 1), Compare("a", "=", "string", "x")))),
-        ({"a": {"$nin": []}}, Not(Either(()))),
+        ({"a": {"$in": [1, "x", 1.0]}}, OneOf("a", frozenset([("number", 1), ("string", "x")]))),
+        ({"a": {"$nin": []}}, Not(OneOf("a", frozenset()))),
         ({"a": {"$exists": True}}, Compare("a", "any")),
         ({"a": {"$exists": False}}, Not(Compare("a", "any"))),
         ({"a": {"$not": {"$gt": 1}}}, Not(Compare("a", ">", "number", 1))),
-        ({"a": {"$not": 1}}, Not(Compare("a", "=", "number", 1))),
+        ({"a": {"$not": 1}}, Not(equal("a", 1))),
         (
             {"a": {"$gt": 1, "$lt": 3}},
             Every((Compare("a", ">", "number", 1), Compare("a", "<", "number", 3))),
         ),
-        ({"a": 1, "b": 2}, Every((Compare("a", "=", "number", 1), Compare("b", "=", "number", 2)))),
-        ({"$and": [{"a": 1}]}, Every((Compare("a", "=", "number", 1),))),
-        (
-            {"$or": [{"a": 1}, {"$not": {"b": 2}}]},
-            Either((Compare("a", "=", "number", 1), Not(Compare("b", "=", "number", 2)))),
-        ),
+        ({"a": 1, "b": 2}, Every((equal("a", 1), equal("b", 2)))),
+        ({"$and": [{"a": 1}]}, Every((equal("a", 1),))),
+        ({"$or": [{"$not": {"b": 2}}, {"a": 1}]}, Either((Not(equal("b", 2)), equal("a", 1)))),
+        ({"$or": [{"a": 1}, {"b": 1}, {"a": {"$in": [2, 3]}}]}, Either((equal("a", 1, 2, 3), equal("b", 1)))),
     ],
 )
 def test_every_operator_is_read(given: dict[str, Any], expected: object) -> None:
@@ -126,6 +131,7 @@ def test_every_operator_is_read(given: dict[str, Any], expected: object) -> None
         ({"a": 10**5000}, "expected a number of up to 64 bits"),
         ({"a": "\ud800"}, r"a: \$eq has a string with half a character"),
         ({"\ud800": 1}, r"the field '\\ud800' with half a character"),
+        ({"k" * 1001: 1}, "a field of 1,001 characters, expected at most 1,000"),
     ],
 )
 def test_bad_filters_are_one_clear_line(given: Any, message: str) -> None:
@@ -220,12 +226,68 @@ def test_what_filters_mean(collection: Collection, where: dict[str, Any], expect
     assert found(collection, where) == expected
 
 
+@pytest.mark.parametrize(
+    "where", [{"x": 1}, {"x": {"$nin": [1, None]}}, {"x.y": {"$exists": True}}, {"$not": {"x": {"$lt": "b"}}}]
+)
+def test_a_document_fulfils_the_filters_that_find_it(collection: Collection, where: dict[str, Any]) -> None:
+    condition = parse_filter(where)
+    assert {id for id, metadata in METADATA.items() if fulfils(condition, metadata)} == found(collection, where)
+
+
 def test_any_mapping_and_any_sequence_will_do(collection: Collection) -> None:
     assert found(collection, MappingProxyType({"x": MappingProxyType({"$in": (1, 2)})})) == {"int", "list", "whole"}
 
 
 def test_more_values_than_sqlite_takes_at_once(collection: Collection) -> None:
     assert found(collection, {"x": {"$in": list(range(3000))}}) == {"int", "whole", "zero", "list"}
+
+
+@pytest.mark.parametrize("values", [MOST_VALUES, 20_000])
+def test_very_many_values_are_looked_up_within_a_few_masks(collection: Collection, values: int) -> None:
+    """Not a mask for each value, as once: that was values x documents bytes."""
+    where = {"x": {"$in": [*range(values // 2), *map(str, range(values - values // 2))]}}
+    condition, snapshot = parse_filter(where), collection.snapshot()
+    tracemalloc.start()
+    try:
+        with collection.reading() as view:
+            mask = snapshot.matching(condition, view)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert int(mask.sum()) == 5
+    assert peak < 100 * values
+    assert found(collection, where) == {"int", "whole", "zero", "list", "text"}
+
+
+def test_parts_of_an_or_are_combined_in_place(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The memory does not grow with their number."""
+    monkeypatch.setattr(filter_parsing, "MOST_CONDITIONS", 10**6)
+    peaks = []
+    for parts in (100, 1000):
+        condition = parse_filter({"$or": [{"x": {"$gt": i, "$lt": i + 1}} for i in range(parts)]})
+        snapshot = collection.snapshot()
+        tracemalloc.start()
+        with collection.reading() as view:
+            snapshot.matching(condition, view)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 2 * peaks[0]
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ({"x": {"$in": list(range(MOST_VALUES + 1))}}, "has 100,001 values, expected at most 100,000: "),
+        ({"$or": [{"x": i} for i in range(MOST_VALUES + 1)]}, "has 100,001 values, expected at most 100,000: "),
+        ({"$and": [{"x": {"$gt": 1}}] * MOST_CONDITIONS}, "has 10,001 conditions, expected at most 10,000: "),
+        ({"$or": [{}] * MOST_CONDITIONS}, "has 10,001 conditions"),
+    ],
+    ids=["$in", "$or of values", "$and", "$or of nothing"],
+)
+def test_a_filter_has_a_largest_size(where: dict[str, Any], message: str) -> None:
+    with pytest.raises(FilterError, match=message) as caught:
+        parse_filter(where)
+    assert len(str(caught.value)) < 200
 
 
 def test_equal_filters_have_one_text_and_others_do_not() -> None:

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import sys
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from asterism import bounded_lines
 from asterism.corpus import Document
 from asterism.errors import DocumentError
 from asterism.readers import count_documents, read_documents, read_jsonl, read_text_folder, read_tsv
@@ -352,3 +354,45 @@ def test_a_pipe_in_a_folder_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("text")
     os.mkfifo(tmp_path / "b.txt")
     assert [document.id for document in read_documents(tmp_path)] == ["a.txt#1"]
+
+
+@pytest.mark.parametrize("read", [read_jsonl, read_tsv, read_text_folder, read_documents])
+def test_a_pipe_and_a_device_are_not_waited_for(read: Callable[[Path], Iterator[Document]], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "x.txt")
+    (tmp_path / "y.txt").symlink_to("/dev/zero")
+    for name, kind in (("x.txt", "fifo"), ("y.txt", "device")):
+        with pytest.raises(DocumentError, match=f"{kind}, expected|no .txt or .md file below|Not a directory"):
+            list(read(tmp_path / name))
+
+
+@pytest.mark.parametrize("name", ["x.jsonl", "x.tsv"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_longest_line(name: str, packed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded_lines, "LONGEST_LINE", 1000)
+    first = b'{"_id": "a", "text": "one"}\n' if name == "x.jsonl" else b"a\tone\n"
+    content = first + b"\n" + b"x" * 1001
+    file = write(tmp_path / name, gzip.compress(content) if packed else content)
+    documents = read_documents(file)
+    assert next(documents) == Document("a", "one")
+    with pytest.raises(DocumentError, match=f"{name}:3: the line has more than 1,000 bytes, expected at most that"):
+        next(documents)
+    assert count_documents(file) is None
+
+
+def test_the_largest_text(tmp_path: Path) -> None:
+    with open(tmp_path / "x.txt", "wb") as sparse:
+        sparse.truncate(1 << 40)
+    with pytest.raises(DocumentError, match=r"x.txt:1: cannot be read .it has 1099511627776 bytes, expected at most"):
+        list(read_documents(tmp_path))
+
+
+def test_a_header_of_very_many_columns_is_refused_at_once(tmp_path: Path) -> None:
+    file = write(tmp_path / "x.tsv", "id\ttext\t" + "\t".join(map(str, range(200_000))) + "\na\tb" + "\tc" * 200_000)
+    with pytest.raises(DocumentError, match=r"x.tsv:2: document 'a': metadata has more than 10,000 values"):
+        list(read_tsv(file))
+
+
+def test_metadata_that_are_too_large_have_their_place(tmp_path: Path) -> None:
+    file = write(tmp_path / "x.jsonl", BEIR + b'{"_id": "c", "text": "t", "%s": 1}' % (b"k" * 1001))
+    with pytest.raises(DocumentError, match=r"x.jsonl:3: document 'c': .* full name of 1,001 characters"):
+        list(read_jsonl(file))

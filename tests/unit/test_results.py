@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from asterism import bounded_lines
 from asterism.errors import InputError
 from asterism.results import Hit, Ranking, read_trec_run, write_trec_run
 
@@ -93,6 +95,32 @@ def test_where_nothing_can_be_written(tmp_path: Path, path: str) -> None:
     with pytest.raises(InputError, match="cannot be written"):
         write_trec_run(tmp_path / path, {}, "t")
     assert [file.name for file in tmp_path.iterdir()] == ["a-file"]
+
+
+def test_a_device_is_neither_replaced_nor_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "x.run")
+    (tmp_path / "y.run").symlink_to("/dev/zero")
+    for name in ("x.run", "y.run"):
+        with pytest.raises(InputError, match=r"cannot be written .it is no regular file"):
+            write_trec_run(tmp_path / name, {"q": {"a": 1.0}}, "t")
+        with pytest.raises(InputError, match=r"cannot be read .it is a (fifo|device), expected a regular file"):
+            read_trec_run(tmp_path / name)
+    assert (tmp_path / "x.run").is_fifo()
+
+
+def test_a_link_in_the_place_of_the_temporary_file_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("mine")
+    (tmp_path / f".x.run.new-{os.getpid()}").symlink_to(tmp_path / "mine")
+    write_trec_run(tmp_path / "x.run", {"q": {"a": 1.0}}, "t")
+    assert (tmp_path / "mine").read_text() == "mine"
+    assert read_trec_run(tmp_path / "x.run") == {"q": {"a": 1.0}}
+
+
+def test_a_line_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded_lines, "LONGEST_LINE", 1000)
+    (tmp_path / "x.run").write_bytes(b"q" * 1001)
+    with pytest.raises(InputError, match=r"x\.run is no TREC run file: the line has more than 1,000 bytes"):
+        read_trec_run(tmp_path / "x.run")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,10 @@ import typer
 
 from ..errors import DocumentError, InputError
 from .index import report
-from .terminal import CheckedInput, Folder, Inputs, Json, Model, Quiet, checked_input, progress_bar, summary
+from .inputs import CheckedInput, checked_input
+from .options import Folder, Inputs, Json, Model, Quiet
+from .output import print_note
+from .progress import progress_bar
 
 if TYPE_CHECKING:
     from ..retriever import Retriever
@@ -56,5 +59,5 @@ def _add(retriever: Retriever, documents: CheckedInput, update: bool, skip_exist
             return retriever.add(wanted, update=update, progress=show)
         except KeyboardInterrupt:
             advice = "run it again with --update" if update else "run it again with --skip-existing to go on"
-            summary(f"{len(retriever):,} documents are in {retriever.path}: {advice}", quiet)
+            print_note(f"{len(retriever):,} documents are in {retriever.path}: {advice}", quiet)
             raise

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from ..errors import AsterismError, IndexExists, InputError, NewerFormat, NotAnIndex
-from . import add, delete, demo, evaluate, index, maintenance, models, pull, search, tune
+from . import INTERRUPTED, add, delete, demo, evaluate, index, maintenance, models, pull, search, tune
+from .output import accept_every_character, print_error, print_row, print_trace
 
-INTERRUPTED = 130  # what typer makes of Ctrl-C
 WRONG_USE = (InputError, IndexExists, NotAnIndex, NewerFormat)
 
 app = typer.Typer(
@@ -38,7 +38,7 @@ def _version(wanted: bool) -> None:
     if wanted:
         from .. import __version__
 
-        typer.echo(__version__)
+        print_row(__version__)
         raise typer.Exit
 
 
@@ -53,26 +53,31 @@ def _common(
 
 def run() -> int:
     """The exit code of what the command line asks for."""
+    accept_every_character()
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
     except AsterismError as error:
-        typer.echo(f"asterism: {error}", err=True)
+        print_error(str(error))
         return 2 if isinstance(error, WRONG_USE) else 1
-    except typer.Abort:
+    except (typer.Abort, KeyboardInterrupt):
         code = INTERRUPTED
     except OSError as error:
         sys.stdout = None  # what cannot be written would be tried again at the end
-        typer.echo(f"asterism: {error.filename or 'the output'} cannot be written or read ({error.strerror})", err=True)
+        print_error(f"{error.filename or 'the output'} cannot be written or read ({error.strerror})")
+        return 1
+    except MemoryError:
+        print_error("there is not enough memory for this: give it less at once")
         return 1
     except Exception as error:
         message = getattr(error, "format_message", None)  # typer's usage errors have one, and no public name
         if message is None:
-            raise
+            print_trace()
+            return 1
         if message():  # empty where help was shown instead
-            typer.echo(f"asterism: {message()} (try asterism --help)", err=True)
+            print_error(f"{message()} (try asterism --help)")
         return 2
-    if code == INTERRUPTED:
-        typer.echo("asterism: stopped", err=True)
-        return 1
+    if code == INTERRUPTED:  # what typer makes of Ctrl-C
+        print_error("stopped")
+        return INTERRUPTED
     return int(code or 0)

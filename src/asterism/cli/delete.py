@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ..errors import InputError
-from .terminal import STDIN, Folder, Json, Quiet, print_json, stdin_text, summary
+from .inputs import listed
+from .options import Folder, Json, Quiet
+from .output import print_json, print_note
 
 Ids = Annotated[list[str] | None, typer.Argument(metavar="ID", help="Which documents.", show_default=False)]
 From = Annotated[
@@ -28,7 +29,7 @@ def delete(
     """Delete documents by their ids."""
     from ..retriever import Retriever
 
-    wanted = [*(ids or []), *_listed(from_file)]
+    wanted = [*(ids or []), *(listed(from_file) if from_file is not None else [])]
     if not wanted:
         raise InputError("no ids were given, expected some: asterism delete DIR ID..., or --from FILE")
     with Retriever.open(folder) as retriever:
@@ -37,16 +38,4 @@ def delete(
     if as_json:
         print_json({"deleted": deleted, "documents": left})
     else:
-        summary(f"{folder}: {deleted:,} deleted, {left:,} left", quiet)
-
-
-def _listed(file: str | None) -> list[str]:
-    if file is None:
-        return []
-    try:
-        text = stdin_text() if file == STDIN else Path(file).read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{file} cannot be read ({error.strerror}), expected a file with one id a line") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{file} is not UTF-8 (byte {error.start}), expected a text file") from error
-    return [line for line in (line.rstrip("\r") for line in text.split("\n")) if line]
+        print_note(f"{folder}: {deleted:,} deleted, {left:,} left", quiet)

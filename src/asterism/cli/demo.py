@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .options import Quiet
+from .output import megabytes, terminal
+from .progress import progress_bar, waiting
 from .search import print_ranking
-from .terminal import Quiet, megabytes, progress_bar
 
 if TYPE_CHECKING:
     from ..retriever import Retriever
@@ -27,16 +29,14 @@ To = Annotated[Path, typer.Option("--to", metavar="DIR", help="Where the index g
 
 def demo(to: To = Path("stdlib.ast"), quiet: Quiet = False) -> None:
     """Index the docstrings of Python's standard library, then answer three questions and show why."""
-    from rich.console import Console
-
     from ..encoders.registry import DEFAULT, MODELS
     from ..stdlib_docstrings import stdlib_documents
     from .index import opened
 
-    console = Console()
+    console = terminal()
     begin = time.perf_counter()
     model = MODELS[DEFAULT]
-    with console.status(f"loading the model {DEFAULT} ({model.megabytes} MB, fetched once)"):
+    with waiting(f"loading the model {DEFAULT} ({model.megabytes} MB, fetched once)"):
         from ..retriever import Retriever
 
         finished = to.exists() and _finished(Retriever.open(to))
@@ -45,7 +45,7 @@ def demo(to: To = Path("stdlib.ast"), quiet: Quiet = False) -> None:
     if finished:
         console.print(f"{to} is there already: {len(retriever):,} documents (remove it to see it made)")
     else:
-        with console.status("reading the docstrings of Python's standard library"):
+        with waiting("reading the docstrings of Python's standard library"):
             documents = list(stdlib_documents())
         console.print(f"{len(documents):,} docstrings of modules, classes, methods and functions")
         started, there = time.perf_counter(), len(retriever)
@@ -57,7 +57,7 @@ def demo(to: To = Path("stdlib.ast"), quiet: Quiet = False) -> None:
         console.print(f"indexed in {seconds:.0f} s: {size} in {to}")
     for question in QUESTIONS:
         ranking = retriever.search(question, k=3)
-        console.print(f"\n[bold]{question}[/bold]")
+        console.print(f"\n{question}", style="bold")
         print_ranking(ranking, [retriever.explain(question, hit.id) for hit in ranking[:1]])
     retriever.close()
     console.print(f"\ndone in {time.perf_counter() - begin:.0f} s. Try next:")
@@ -68,7 +68,7 @@ def demo(to: To = Path("stdlib.ast"), quiet: Quiet = False) -> None:
         f"search {to} \"pairs of elements\" --filter '{where}'",
         "index your-documents/ --to yours.ast",
     ):
-        console.print(f"  {command} {arguments}", highlight=False, markup=False, soft_wrap=True)
+        console.print(f"  {command} {arguments}", soft_wrap=True)
 
 
 def _finished(retriever: Retriever) -> bool:

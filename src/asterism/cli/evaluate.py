@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InputError, SettingError
-from .terminal import Folder, Json, Model, Quiet, megabytes, print_json, progress_bar
+from .options import Folder, Json, Model, Quiet
+from .output import megabytes, print_json, print_row, terminal
+from .progress import progress_bar
 
 if TYPE_CHECKING:
     from ..evaluation.experiment import Difference, MethodResult
@@ -48,7 +51,7 @@ def evaluate(
     from ..results import write_trec_run
     from ..retriever import Retriever
 
-    if run is not None and not run.parent.is_dir():  # told now, not after minutes of work
+    if run is not None and not os.path.isdir(run.parent):  # told now, not after minutes of work
         raise InputError(f"--run is {run}, but there is no folder {run.parent}: make it first")
     found = read_evaluation_set(data, split)
     with Retriever.open(folder, model) as retriever:
@@ -97,17 +100,16 @@ def _print_table(results: list[MethodResult], pairs: list[Difference], queries: 
         notes.append(f"{pair.first} - {pair.second}: {points}, p = {pair.p:.4f} (paired randomisation, Holm)")
     if not sys.stdout.isatty():
         for row in [header, *rows]:
-            typer.echo("\t".join(row))
+            print_row(*row)
         for note in notes:
-            typer.echo(f"# {note}")
+            print_row(f"# {note}")
         return
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(*header, box=None, pad_edge=False, header_style="bold")
     for row in rows:
         table.add_row(*row)
-    console = Console()
+    console = terminal()
     console.print(table)
     for note in notes:
-        console.print(note, style="dim", highlight=False)
+        console.print(note, style="dim")

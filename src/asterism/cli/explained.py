@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .terminal import visible
+from .output import visible
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.text import Text
 
     from ..results import Explanation, Match
+    from .safe_console import SafeConsole
 
 CONTEXT = 120  # characters around what answered
 STYLES = ((0.8, "bold black on bright_green"), (0.6, "black on green"), (0.0, "green"))
@@ -25,7 +25,7 @@ def as_data(explanation: Explanation) -> dict[str, Any]:
     return found | ({"shares": [asdict(share) for share in explanation.shares]} if explanation.shares else {})
 
 
-def print_explanation(console: Console, explanation: Explanation) -> None:
+def print_explanation(console: SafeConsole, explanation: Explanation) -> None:
     """The passage with what answered in colours, and a table of which answered which; of a hybrid one each view's."""
     from rich.padding import Padding
     from rich.text import Text
@@ -45,7 +45,7 @@ def print_explanation(console: Console, explanation: Explanation) -> None:
         console.print(Padding(f"{explanation.imputed:.3f} of {explanation.score:.3f} was imputed", (0, 0, 1, 4)))
 
 
-def _print_matches(console: Console, explanation: Explanation, matches: Sequence[Match]) -> None:
+def _print_matches(console: SafeConsole, explanation: Explanation, matches: Sequence[Match]) -> None:
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text

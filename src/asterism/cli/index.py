@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import IndexExists, NotAnIndex
-from .terminal import CheckedInput, Inputs, Json, Quiet, checked_input, megabytes, print_json, progress_bar, summary
+from .inputs import CheckedInput, checked_input
+from .options import Inputs, Json, Quiet
+from .output import megabytes, print_json, print_note
+from .progress import progress_bar
 
 if TYPE_CHECKING:
     from ..retriever import Retriever
@@ -115,7 +118,7 @@ def fill(retriever: Retriever, documents: CheckedInput, quiet: bool) -> None:
         try:
             retriever.add(retriever.missing(documents), progress=lambda done: show(there + done))
         except KeyboardInterrupt:
-            summary(f"{len(retriever):,} documents are in {retriever.path}: run the same command to go on", quiet)
+            print_note(f"{len(retriever):,} documents are in {retriever.path}: run the same command to go on", quiet)
             raise
     retriever.finish_job()
 
@@ -127,6 +130,6 @@ def report(retriever: Retriever, begin: float, as_json: bool, quiet: bool, done:
         print_json({**info, **(done or {}), "seconds": round(seconds, 2)})
     else:
         if done is not None:
-            summary(", ".join(f"{count:,} {name}" for name, count in done.items()), quiet)
+            print_note(", ".join(f"{count:,} {name}" for name, count in done.items()), quiet)
         size = f"{info['documents']:,} documents, {info['vectors']:,} vectors, {megabytes(info['bytes'])}"
-        summary(f"{info['path']}: {size}, in {seconds:.1f} s", quiet)
+        print_note(f"{info['path']}: {size}, in {seconds:.1f} s", quiet)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 
-import typer
-
-from .terminal import Folder, Json, Model, Quiet, megabytes, print_json, summary
+from .options import Folder, Json, Model, Quiet
+from .output import megabytes, print_json, print_note, print_row, terminal
 
 
 def compact(folder: Folder, as_json: Json = False, quiet: Quiet = False) -> None:
@@ -21,7 +20,7 @@ def compact(folder: Folder, as_json: Json = False, quiet: Quiet = False) -> None
     if as_json:
         print_json({**after, "bytes_before": before})
     else:
-        summary(f"{folder}: {megabytes(before)} -> {megabytes(after['bytes'])}", quiet)
+        print_note(f"{folder}: {megabytes(before)} -> {megabytes(after['bytes'])}", quiet)
 
 
 def check(folder: Folder, as_json: Json = False, quiet: Quiet = False) -> None:
@@ -34,7 +33,7 @@ def check(folder: Folder, as_json: Json = False, quiet: Quiet = False) -> None:
     if as_json:
         print_json({"path": str(folder), "ok": True, "documents": documents})
     else:
-        summary(f"{folder}: all {documents:,} documents are as they were written", quiet)
+        print_note(f"{folder}: all {documents:,} documents are as they were written", quiet)
 
 
 def repair(folder: Folder, model: Model = None, as_json: Json = False, quiet: Quiet = False) -> None:
@@ -49,12 +48,12 @@ def repair(folder: Folder, model: Model = None, as_json: Json = False, quiet: Qu
         print_json({"path": str(folder), "documents": documents, **asdict(done)})
         return
     if not (done.catalog or done.dropped or done.represented):
-        summary(f"{folder}: nothing was damaged, all {documents:,} documents are there", quiet)
+        print_note(f"{folder}: nothing was damaged, all {documents:,} documents are there", quiet)
         return
     damage = ", ".join(["the catalog"] * done.catalog + list(done.dropped)) or "the list of deleted documents"
-    summary(f"{folder}: damaged was {damage}; {done.represented:,} documents were encoded again", quiet)
+    print_note(f"{folder}: damaged was {damage}; {done.represented:,} documents were encoded again", quiet)
     lost = f"; {done.lost:,} were lost with their texts: add them again" if done.lost else ""
-    summary(f"{folder}: {documents:,} documents are there{lost}", quiet)
+    print_note(f"{folder}: {documents:,} documents are there{lost}", quiet)
 
 
 def info(folder: Folder, as_json: Json = False) -> None:
@@ -70,12 +69,11 @@ def info(folder: Folder, as_json: Json = False) -> None:
     shown = {**found, "bytes": size, "views": ", ".join(found["views"])}
     if not sys.stdout.isatty():
         for name, value in shown.items():
-            typer.echo(f"{name}\t{value}")
+            print_row(name, value)
         return
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(box=None, show_header=False, pad_edge=False)
     for name, value in shown.items():
         table.add_row(name, f"{value:,}" if isinstance(value, int) else str(value))
-    Console().print(table)
+    terminal().print(table)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Annotated
 
 import typer
+
+from .output import print_json, print_row, terminal
 
 
 def models(as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False) -> None:
@@ -17,7 +18,7 @@ def models(as_json: Annotated[bool, typer.Option("--json", help="One JSON object
     if as_json:
         for name, model in MODELS.items():
             line = {"name": name, "about": model.about, "megabytes": model.megabytes, "default": name == DEFAULT}
-            typer.echo(json.dumps({**line, "folder": str(found[name]) if found[name] else None}))
+            print_json({**line, "folder": str(found[name]) if found[name] else None})
         return
     rows = [
         (
@@ -30,12 +31,11 @@ def models(as_json: Annotated[bool, typer.Option("--json", help="One JSON object
     ]
     if not sys.stdout.isatty():
         for row in rows:
-            typer.echo("\t".join(row))
+            print_row(*row)
         return
-    from rich.console import Console
     from rich.table import Column, Table
 
     table = Table(Column("model", no_wrap=True), "MB", "here", "what it gives", box=None, pad_edge=False)
     for row in rows:
         table.add_row(*row)
-    Console().print(table)
+    terminal().print(table)

@@ -9,7 +9,9 @@ import typer
 
 from ..errors import SettingError
 from .explained import as_data, print_explanation
-from .terminal import STDIN, Folder, Json, Model, parsed_filter, print_json, stdin_text, summary, visible
+from .inputs import STDIN, parsed_filter, stdin_text
+from .options import Folder, Json, Model
+from .output import print_json, print_note, print_row, terminal, visible
 
 if TYPE_CHECKING:
     from ..results import Explanation, Match, Ranking
@@ -63,11 +65,11 @@ def search(
         asks_model = "multi" in retriever.views and ranking.method != "lexical"
         unknown = _unknown_share(retriever, text) if asks_model else 0.0
     if unfinished:
-        summary(f"{folder} is not finished: run the `asterism index` that began it again", quiet=False)
+        print_note(f"{folder} is not finished: run the `asterism index` that began it again")
     if unknown > 0.5:
-        summary(f"the model does not know {unknown:.0%} of the query's words: the answers mean little", quiet=False)
+        print_note(f"the model does not know {unknown:.0%} of the query's words: the answers mean little")
     if not len(ranking):
-        summary(f"nothing found: {_why_nothing(documents, chosen is not None, ranking.method)}", quiet=False)
+        print_note(f"nothing found: {_why_nothing(documents, chosen is not None, ranking.method)}")
     if as_json:
         _print_lines(ranking, reasons)
     elif sys.stdout.isatty():
@@ -113,7 +115,7 @@ def _print_plain(ranking: Ranking, reasons: list[Explanation]) -> None:
     """Columns separated by tabs: rank, score, id, title or text; explained, a line for each view and query token."""
     for i, hit in enumerate(ranking):
         shown = " ".join((hit.document.title or hit.document.text).split())[:SNIPPET]
-        typer.echo(f"{hit.rank}\t{hit.score:.4f}\t{visible(hit.id)}\t{visible(shown)}")
+        print_row(hit.rank, f"{hit.score:.4f}", hit.id, shown)
         if reasons:
             _print_reasons(reasons[i])
 
@@ -121,24 +123,23 @@ def _print_plain(ranking: Ranking, reasons: list[Explanation]) -> None:
 def _print_reasons(reason: Explanation) -> None:
     _print_matches(reason.matches)
     for share in reason.shares:
-        typer.echo(f"\t{share.share:.4f}\t{share.view}\t{share.score:.4f}")
+        print_row("", f"{share.share:.4f}", share.view, f"{share.score:.4f}")
         _print_matches(share.matches)
 
 
 def _print_matches(matches: tuple[Match, ...]) -> None:
     for match in matches:
-        answer = visible("(imputed)" if match.imputed else match.token)
+        answer = "(imputed)" if match.imputed else match.token
         place = f"{match.field}:{match.begin}-{match.end}" if match.begin >= 0 else ""
-        typer.echo(f"\t{match.similarity:.3f}\t{visible(match.query_token)}\t{answer}\t{place}")
+        print_row("", f"{match.similarity:.3f}", match.query_token, answer, place)
 
 
 def print_ranking(ranking: Ranking, reasons: list[Explanation]) -> None:
     """For people; the first hits have their reasons."""
-    from rich.console import Console
     from rich.padding import Padding
     from rich.text import Text
 
-    console = Console()
+    console = terminal()
     for i, hit in enumerate(ranking):
         document = hit.document
         head = Text.assemble(

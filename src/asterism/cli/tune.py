@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from .evaluate import Data, Split
-from .terminal import Folder, Json, Model, Quiet, print_json, progress_bar, summary
+from .options import Folder, Json, Model, Quiet
+from .output import print_json, print_note, print_row
+from .progress import progress_bar
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Measure, but leave the index as it is.")]
 
@@ -40,8 +42,8 @@ def tune(
         print_json({"weights": dict(zip(VIEWS, tuned.weights, strict=True)), **facts})
         return
     weights = ", ".join(f"{view} {weight:.2f}" for view, weight in zip(VIEWS, tuned.weights, strict=True))
-    typer.echo(f"weights: {weights}")
+    print_row(f"weights: {weights}")
     change = f"nDCG@10 {100 * tuned.before.mean():.2f} -> {100 * tuned.after.mean():.2f}"
     gain = f"{100 * tuned.gain:+.2f} [{100 * low:+.2f}, {100 * high:+.2f}], p = {tuned.p:.4f}"
-    typer.echo(f"{change} on queries that did not choose them: {gain}, {len(found):,} queries")
-    summary("kept with the index" if kept else "the index is as it was", quiet)
+    print_row(f"{change} on queries that did not choose them: {gain}, {len(found):,} queries")
+    print_note("kept with the index" if kept else "the index is as it was", quiet)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
 import re
+import reprlib
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import InputError
+from ..bounded_lines import LineTooLong, bounded_lines, unzipped
+from ..corpus import Query
+from ..errors import DocumentError, InputError
+from ..json_text import parse_json
+from ..regular_files import stream_regular
 
 HEADER = "query-id\tcorpus-id\tscore"
 WHOLE = re.compile(r"[+-]?[0-9]{1,9}")
@@ -32,7 +35,7 @@ class EvaluationSet:
 def read_evaluation_set(folder: str | os.PathLike[str], split: str) -> EvaluationSet:
     """The queries of a split that have a judgement, in the order of the queries file."""
     root = Path(folder)
-    if not root.is_dir():
+    if not os.path.isdir(root):
         raise InputError(f"{root} is no folder, expected one in BEIR's layout: queries.jsonl and qrels/<split>.tsv")
     queries_file = _plain_or_gzip(root / "queries.jsonl")
     if queries_file is None:
@@ -53,7 +56,7 @@ def read_evaluation_set(folder: str | os.PathLike[str], split: str) -> Evaluatio
 
 def _plain_or_gzip(path: Path) -> Path | None:
     """The file itself, or its compressed twin."""
-    return next((file for file in (path, path.with_name(f"{path.name}.gz")) if file.is_file()), None)
+    return next((file for file in (path, path.with_name(f"{path.name}.gz")) if os.path.isfile(file)), None)
 
 
 def _splits(root: Path) -> str:
@@ -64,12 +67,16 @@ def _splits(root: Path) -> str:
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
     """(place, line) for every line that is not blank; the place is for messages."""
+    number = 0
     try:
-        with gzip.open(path, "rb") if path.suffix == ".gz" else open(path, "rb") as file:
-            for number, line in enumerate(file, 1):
+        with stream_regular(path, links=True) as file:
+            for line in bounded_lines(unzipped(file)):
+                number += 1
                 if line.strip():
                     place = f"{path}, line {number}"
                     yield place, _text(line, place)
+    except LineTooLong as error:
+        raise InputError(f"{path}, line {number + 1}: {error}") from error
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path} cannot be read ({error}): check its permissions, or fetch it again") from error
 
@@ -87,15 +94,19 @@ def _read_queries(path: Path) -> dict[str, str]:
     queries: dict[str, str] = {}
     for place, line in _lines(path):
         try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            record = parse_json(line)
+        except ValueError as error:
             raise InputError(f"{place} is no JSON ({error}): expected one object a line") from error
         if not isinstance(record, dict):
             raise InputError(f"{place} is a {type(record).__name__}, expected a JSON object with _id and text")
         for name in ("_id", "text"):
             if not isinstance(record.get(name), str):
-                given = f"{name} = {record[name]!r}" if name in record else f"no {name}"
+                given = f"{name} = {reprlib.repr(record[name])}" if name in record else f"no {name}"
                 raise InputError(f"{place} has {given}, expected a string")
+        try:
+            Query(record["_id"], record["text"])
+        except DocumentError as error:
+            raise InputError(f"{place}: {error}") from error
         if record["_id"] in queries:
             raise InputError(f"{place}: query {record['_id']!r} comes twice, expected every _id once")
         queries[record["_id"]] = record["text"]

@@ -24,7 +24,7 @@ from ..storage.facts import Facts
 from ..storage.faults import damaged
 from .catalog_connections import CATALOG, SCHEMA, Connections, connect, translated
 from .catalog_state import Numbers, State, fingerprint
-from .filters import Compare, fields_of
+from .filters import Compare, Kind, OneOf, Value, fields_of
 
 AT_ONCE = 500  # parameters of one statement
 PAGES_AT_ONCE = 2000  # given back to the disk in one transaction: readers do not wait long
@@ -129,12 +129,23 @@ class CatalogReader:
         """Of all documents, rising."""
         return np.sort(self._numbers("SELECT number FROM documents"))
 
-    def matching(self, condition: Compare) -> Numbers:
-        """Numbers of the documents for which a comparison holds, in no order."""
-        if condition.sign == "any":
-            return self._numbers("SELECT DISTINCT number FROM fields WHERE name = ?", condition.field)
-        statement = f"SELECT DISTINCT number FROM fields WHERE name = ? AND kind = ? AND value {condition.sign} ?"
-        return self._numbers(statement, condition.field, condition.kind, condition.value)
+    def matching(self, condition: Compare | OneOf) -> Iterator[Numbers]:
+        """Numbers of the documents for which a comparison holds, in parts, in no order, some perhaps repeated."""
+        start = "SELECT DISTINCT number FROM fields WHERE name = ?"
+        if isinstance(condition, OneOf):
+            wanted: dict[Kind, list[Value]] = {}
+            for kind, value in condition.values:
+                wanted.setdefault(kind, []).append(value)
+            for kind, values in wanted.items():
+                for first in range(0, len(values), AT_ONCE):
+                    part = values[first : first + AT_ONCE]
+                    marks = ",".join("?" * len(part))
+                    yield self._numbers(f"{start} AND kind = ? AND value IN ({marks})", condition.field, kind, *part)
+        elif condition.sign == "any":
+            yield self._numbers(start, condition.field)
+        else:
+            compared = f"{start} AND kind = ? AND value {condition.sign} ?"
+            yield self._numbers(compared, condition.field, condition.kind, condition.value)
 
     def check(self) -> None:
         """Everything that SQLite and our checksums can tell; raises DamagedIndex."""

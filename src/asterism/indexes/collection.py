@@ -30,10 +30,12 @@ from ..storage.folders import folder_in_the_making, sweep_parts
 from ..storage.lock import nobody_writing, writing
 from ..storage.manifest import read_manifest
 from .catalog import Catalog, CatalogReader, create_catalog
+from .catalog_connections import CATALOG
 from .catalog_state import fingerprint
 from .collection_format import KIND, PATIENCE, REPAIR, VERSION, views_of, write_collection_manifest
 from .collection_writer import CollectionWriter
-from .filters import canonical, parse_filter
+from .filter_parsing import canonical, parse_filter
+from .filters import fulfils
 from .hits import SearchHits
 from .segment_merge import Mask
 from .snapshot import Snapshot, positions
@@ -180,7 +182,7 @@ class Collection:
                 subset = self._subset(snapshot, view, where)
             self._verify(snapshot)
             hits = search(snapshot, subset)
-            found = self._with_documents(snapshot, hits)
+            found = self._with_documents(snapshot, hits, where)
             if found is not None:
                 return found
             if self.snapshot().state == snapshot.state:  # nobody deleted them
@@ -257,6 +259,7 @@ class Collection:
         key = (snapshot.state.generation, canonical(where))
         known = self._filters.get(key)
         if known is None:
+            self._verify_fields(view)
             known = snapshot.matching(condition, view) & snapshot.alive
             known.setflags(write=False)
             with self._guard:
@@ -265,13 +268,19 @@ class Collection:
                     del self._filters[next(iter(self._filters))]
         return known
 
-    def _with_documents(self, snapshot: Snapshot, hits: SearchHits) -> list[Found] | None:
+    def _with_documents(
+        self, snapshot: Snapshot, hits: SearchHits, where: Mapping[str, Any] | None
+    ) -> list[Found] | None:
         """Rows of documents and scores; None if one is gone since, so that the search must be made again."""
         wanted = np.unique(snapshot.numbers[hits.ids[hits.ids >= 0]])
         with self.reading() as view:
             documents = view.documents(wanted.tolist())
         if len(documents) < len(wanted):
             return None
+        if where is not None:  # whatever the fields say: nobody sees a document that does not fulfil the filter
+            condition = parse_filter(where)
+            if not all(fulfils(condition, document.metadata) for document in documents.values()):
+                raise damaged(self.path, "has fields that are not those of its documents")
         found = []
         for row, values in zip(hits.ids, hits.scores, strict=True):
             numbers = snapshot.numbers[row[row >= 0]].tolist()
@@ -285,6 +294,12 @@ class Collection:
         if sum(stored.bytes for stored in segments) <= VERIFIED_BYTES:
             verify_folders((folder for stored in segments for folder in stored.folders), cores(0))
         self._verified |= {stored.part.name for stored in segments}
+
+    def _verify_fields(self, view: CatalogReader) -> None:
+        """Before the first filter is used on a small index: what a filter finds must be all there is."""
+        if CATALOG not in self._verified and os.stat(view.path).st_size <= VERIFIED_CATALOG:
+            view.check()
+        self._verified.add(CATALOG)
 
     def _upgrade(self) -> None:
         """To the format of now, once everything in the catalog was found to be right."""

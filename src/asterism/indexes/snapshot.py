@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +14,7 @@ from ..storage.faults import damaged
 from .catalog import CatalogReader
 from .catalog_state import Numbers, State, fingerprint
 from .dense_searcher import DenseSearcher
-from .filters import Compare, Condition, Either, Every
+from .filters import Condition, Either, Every, Not
 from .hits import SearchHits
 from .lexical_searcher import LexicalSearcher
 from .segment_merge import Living, Mask
@@ -130,17 +129,20 @@ class Snapshot:
         return float(np.average([tokens.left_over for tokens in stored], weights=weights)) / self.codec.left_over
 
     def matching(self, condition: Condition, view: CatalogReader) -> Mask:
-        """(documents,) which fulfil a condition, dead ones perhaps included."""
-        if isinstance(condition, Compare):
-            mask = np.zeros(len(self.numbers), bool)
-            mask[positions(self.numbers, view.matching(condition))] = True
-            return mask
+        """(documents,) which fulfil a condition, dead ones perhaps included; a mask for each level of nesting."""
+        if isinstance(condition, Not):
+            mask = self.matching(condition.part, view)
+            return np.logical_not(mask, out=mask)
         if isinstance(condition, Every | Either):
-            combine: Any = np.logical_and if isinstance(condition, Every) else np.logical_or
-            masks = [self.matching(part, view) for part in condition.parts]
-            start = np.full(len(self.numbers), isinstance(condition, Every))
-            return np.asarray(combine.reduce([start, *masks]), bool)
-        return ~self.matching(condition.part, view)
+            mask = np.full(len(self.numbers), isinstance(condition, Every))
+            combine = np.logical_and if isinstance(condition, Every) else np.logical_or
+            for part in condition.parts:
+                combine(mask, self.matching(part, view), out=mask)
+            return mask
+        mask = np.zeros(len(self.numbers), bool)
+        for numbers in view.matching(condition):
+            mask[positions(self.numbers, numbers)] = True
+        return mask
 
 
 def positions(numbers: Numbers, wanted: npt.ArrayLike) -> npt.NDArray[np.int64]:

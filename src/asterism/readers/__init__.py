@@ -5,11 +5,14 @@ Every error is a DocumentError that begins with the file and the line.
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ..corpus import Document
 from ..errors import DocumentError
+from ..regular_files import KINDS
 from .jsonl import located_jsonl, read_jsonl
 from .lines import STDIN, Located, PathLike, documents_of, is_stdin, raw_lines
 from .texts import TEXT_SUFFIXES, located_texts, read_text_folder
@@ -21,6 +24,7 @@ __all__ = [
     "count_documents",
     "located_documents",
     "located_jsonl",
+    "located_tsv",
     "read_documents",
     "read_jsonl",
     "read_text_folder",
@@ -65,13 +69,14 @@ def _reader(path: PathLike) -> tuple[Callable[[PathLike], Iterator[Located]], Pa
     if is_stdin(path):
         return located_jsonl, path
     source = Path(path)
-    if source.is_dir():
+    kind = _kind(source)
+    if kind == stat.S_IFDIR:
         for name in ("corpus.jsonl", "corpus.jsonl.gz"):
-            if (source / name).is_file():
+            if os.path.lexists(source / name):  # what is no regular file is refused, not passed over
                 return located_jsonl, source / name
         return located_texts, source
-    if not source.exists():
-        raise DocumentError(f"{source} does not exist, expected {ACCEPTED}")
+    if kind != stat.S_IFREG:
+        raise DocumentError(f"{source} is a {KINDS.get(kind, 'special file')}, expected {ACCEPTED}")
     plain = source.name.lower().removesuffix(".gz")
     if plain.endswith((".jsonl", ".json")):
         return located_jsonl, source
@@ -80,3 +85,15 @@ def _reader(path: PathLike) -> tuple[Callable[[PathLike], Iterator[Located]], Pa
     if source.suffix.lower() in TEXT_SUFFIXES:
         return located_texts, source
     raise DocumentError(f"{source} is of a kind that is not known, expected {ACCEPTED}")
+
+
+def _kind(source: Path) -> int:
+    """Of what the path leads to."""
+    try:
+        return stat.S_IFMT(os.stat(source).st_mode)
+    except FileNotFoundError:
+        why = "is a link to nothing" if source.is_symlink() else "does not exist"
+        raise DocumentError(f"{source} {why}, expected {ACCEPTED}") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in it
+        why = getattr(error, "strerror", None) or str(error)
+        raise DocumentError(f"{source} cannot be read ({why}), expected {ACCEPTED}") from error

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 from ..corpus import Document
 from ..errors import DocumentError
+from ..json_text import parse_json
 from .lines import Located, PathLike, documents_of, lines, located_document
 
 
@@ -41,19 +42,15 @@ def located_jsonl(path: PathLike, name: str = "") -> Iterator[Located]:
 
 def _json_object(where: str, line: str) -> dict[str, Any]:
     try:
-        record = json.loads(line, parse_constant=_refuse_constant)
+        record = parse_json(line)
     except json.JSONDecodeError as error:
         why = f"{error.msg} at column {error.colno}"
         raise DocumentError(f"{where}: not JSON ({why}), expected one JSON object a line") from error
-    except (ValueError, RecursionError) as error:  # NaN; a number of 5,000 digits; brackets a thousand deep
+    except ValueError as error:  # NaN; a number of 5,000 digits; brackets a thousand deep
         raise DocumentError(f"{where}: not usable JSON ({error}), expected one JSON object a line") from error
     if not isinstance(record, dict):
         raise DocumentError(f"{where}: {_json_name(record)}, expected one JSON object a line")
     return record
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
 
 
 def _json_name(value: object) -> str:

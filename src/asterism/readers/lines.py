@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import codecs
-import gzip
-import io
 import os
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import IO, Any
 
+from ..bounded_lines import LineTooLong, bounded_lines, unzipped
 from ..corpus import Document
 from ..errors import DocumentError
+from ..regular_files import stream_regular
 
 PathLike = str | os.PathLike[str]
 Located = tuple[str, Document]  # FILE:LINE, and what is there
 
 STDIN = "<stdin>"  # in messages
-GZIP_MAGIC = b"\x1f\x8b"
 
 
 def is_stdin(path: PathLike) -> bool:
@@ -27,32 +27,27 @@ def is_stdin(path: PathLike) -> bool:
     return os.fspath(path) == "-"
 
 
-@contextmanager
-def _opened(path: PathLike) -> Iterator[IO[bytes]]:
-    """The bytes of a file or of stdin ("-"), unzipped if they begin as gzip does."""
-    with ExitStack() as stack:
-        stream: Any = sys.stdin.buffer if is_stdin(path) else stack.enter_context(open(path, "rb"))
-        if not hasattr(stream, "peek"):  # a stand-in for stdin
-            stream = io.BufferedReader(stream)
-        if stream.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC):
-            stream = stack.enter_context(gzip.GzipFile(fileobj=stream))
-        yield stream
-
-
 def raw_lines(path: PathLike, name: str = "") -> Iterator[tuple[str, bytes]]:
-    """FILE:LINE and the bytes of every line that is not blank, without its end and without a BOM."""
+    """FILE:LINE and the bytes of every line that is not blank, unzipped, without its end and without a BOM."""
     name = name or (STDIN if is_stdin(path) else os.fspath(path))
     number = 0
     try:
         with _opened(path) as stream:
-            for raw in stream:
+            for raw in bounded_lines(unzipped(stream)):
                 number += 1
                 line = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
                 if line.strip():
                     yield f"{name}:{number}", line.rstrip(b"\r\n")
+    except LineTooLong as error:
+        raise DocumentError(f"{name}:{number + 1}: {error}") from error
     except (EOFError, OSError, zlib.error) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise DocumentError(f"{name}:{number + 1}: cannot be read ({why}): is the file there, and whole?") from error
+
+
+def _opened(path: PathLike) -> AbstractContextManager[IO[bytes]]:
+    """A file, which is closed at the end, or stdin, which is not."""
+    return nullcontext(sys.stdin.buffer) if is_stdin(path) else stream_regular(Path(path), links=True)
 
 
 def lines(path: PathLike, name: str = "") -> Iterator[tuple[str, str]]:

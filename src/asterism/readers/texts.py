@@ -9,10 +9,12 @@ from typing import NoReturn
 
 from ..corpus import Document
 from ..errors import DocumentError
+from ..regular_files import read_regular
 from .chunks import chunks_of, first_heading
 from .lines import Located, PathLike, documents_of, located_document, not_utf8
 
 TEXT_SUFFIXES = (".txt", ".md")
+LARGEST_TEXT = 1 << 28  # bytes of one file
 
 
 def read_text_folder(path: PathLike) -> Iterator[Document]:
@@ -26,11 +28,12 @@ def read_text_folder(path: PathLike) -> Iterator[Document]:
 def located_texts(path: PathLike) -> Iterator[Located]:
     """The same, each with its FILE:LINE."""
     root = Path(path)
-    files = [root.name] if root.is_file() else _text_files(root)
+    alone = os.path.isfile(root)
+    files = [root.name] if alone else _text_files(root)
     if not files:
         raise DocumentError(f"{root}: no .txt or .md file below, expected at least one")
     for name in files:
-        yield from _chunked_file(root if root.is_file() else root / name, name)
+        yield from _chunked_file(root if alone else root / name, name)
 
 
 def _text_files(root: Path) -> list[str]:
@@ -44,7 +47,7 @@ def _text_files(root: Path) -> list[str]:
         below[:] = [name for name in below if not name.startswith(".")]
         for name in files:
             path = Path(folder) / name
-            special = path.exists() and not path.is_file()  # reading a pipe would wait for ever
+            special = os.path.exists(path) and not os.path.isfile(path)  # reading a pipe would wait for ever
             if not name.startswith(".") and path.suffix.lower() in TEXT_SUFFIXES and not special:
                 found.append(path.relative_to(root).as_posix())
     return sorted(found)
@@ -52,7 +55,7 @@ def _text_files(root: Path) -> list[str]:
 
 def _chunked_file(file: Path, name: str) -> Iterator[Located]:
     try:
-        raw = file.read_bytes()
+        raw = read_regular(file, LARGEST_TEXT, links=True)
         content = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1

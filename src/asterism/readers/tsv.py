@@ -9,16 +9,18 @@ from ..corpus import Document
 from ..errors import DocumentError
 from .lines import Located, PathLike, documents_of, lines, located_document
 
+MOST_LISTED = 20
+
 
 def read_tsv(path: PathLike) -> Iterator[Document]:
     """Columns id, text or id, title, text; or as a header line says that begins with `id` or `_id`. No quoting."""
     return documents_of(located_tsv(path))
 
 
-def located_tsv(path: PathLike) -> Iterator[Located]:
-    """The same, each with its FILE:LINE."""
+def located_tsv(path: PathLike, name: str = "") -> Iterator[Located]:
+    """The same, each with its FILE:LINE; `name` stands for FILE."""
     columns: list[str] = []
-    for where, line in lines(path):
+    for where, line in lines(path, name):
         cells = line.split("\t")
         if not columns:
             columns = _columns(where, cells)
@@ -26,7 +28,7 @@ def located_tsv(path: PathLike) -> Iterator[Located]:
                 continue
         if len(cells) != len(columns):
             raise DocumentError(
-                f"{where}: {len(cells)} columns, expected {len(columns)} ({', '.join(columns)}) as in the first line"
+                f"{where}: {len(cells)} columns, expected {len(columns)} ({_listed(columns)}) as in the first line"
             )
         row: dict[str, Any] = dict(zip(columns, cells, strict=True))
         yield located_document(where, row.pop("_id"), row.pop("text"), row.pop("title", ""), row)
@@ -49,8 +51,15 @@ def _columns(where: str, cells: list[str]) -> list[str]:
         return known[len(cells)]
     names = ["_id"] + [cell.lower() if cell.lower() in ("text", "title") else cell for cell in cells[1:]]
     if "text" not in names:
-        raise DocumentError(f"{where}: the header has no column text: it has {', '.join(cells)}")
-    for i, name in enumerate(names):
-        if not name or name in names[:i]:
-            raise DocumentError(f"{where}: column {i + 1} of the header is {name!r}, expected a name of its own")
+        raise DocumentError(f"{where}: the header has no column text: it has {_listed(cells)}")
+    before: set[str] = set()
+    for number, name in enumerate(names, 1):
+        if not name or name in before:
+            raise DocumentError(f"{where}: column {number} of the header is {name!r}, expected a name of its own")
+        before.add(name)
     return names
+
+
+def _listed(names: list[str]) -> str:
+    """For a message, not too many."""
+    return ", ".join(names[:MOST_LISTED]) + (", …" if len(names) > MOST_LISTED else "")

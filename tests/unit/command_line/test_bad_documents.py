@@ -37,6 +37,13 @@ LINES: list[tuple[str, bytes, str]] = [
     ("metadata that are a list", b'{"_id": "a", "text": "x", "metadata": [1]}', "metadata is a list"),
     ("metadata that are too deep", b'{"_id": "a", "text": "x", "n": %s%s}' % (b"[" * 200, b"]" * 200), "nested"),
     ("metadata beyond all depth", b'{"_id": "a", "text": "x", "n": %s' % (b"[" * 100_000), "not usable JSON"),
+    (
+        "a key of 10 MB",
+        b'{"_id": "a", "text": "x", "%s": 1}' % (b"k" * 10_000_000),
+        "full name of 10,000,000 characters",
+    ),
+    ("very many fields", b'{"_id": "a", "text": "x", "n": [%s0]}' % (b"0," * 20_000), "more than 10,000 values"),
+    ("metadata of 11 MB", b'{"_id": "a", "text": "x", "n": "%s"}' % (b"x" * 11_000_000), "more than 10,000,000 char"),
     ("a number beyond 64 bits", b'{"_id": "a", "text": "x", "n": 9223372036854775808}', "beyond 64 bits"),
 ]
 
@@ -130,7 +137,7 @@ def test_a_bad_file(name: str, content: bytes, message: str, made: Path, model: 
         (["fox", "--filter", '{"year": {"$in": 5}}'], "expected a list"),
         (["fox", "--filter", '{"year": {"$exists": 1}}'], "expected true or false"),
         (["fox", "--filter", '{"$or": {}}'], r"\$or"),
-        (["fox", "--filter", '{"year": NaN}'], "finite"),
+        (["fox", "--filter", '{"year": NaN}'], "NaN is no JSON number"),
         (["fox", "--filter", '{"\\ud800": 1}'], "filter"),
         (["fox", "--filter", "[1]"], "--filter is '\\[1\\]', expected an object"),
         (["fox", "--filter", "year=5"], "--filter is no usable JSON"),
@@ -211,5 +218,5 @@ def test_a_bad_delete(arguments: list[str], made: Path) -> None:
     before = files(made)
     assert_refused(run("delete", made, *arguments), "nothing was deleted|the id is|no ids were given")
     assert_refused(run("delete", made, "--from", "-", stdin=b"fox\n\xff\n"), "not UTF-8")
-    assert_refused(run("delete", made, "--from", "/nowhere"), "/nowhere cannot be read")
+    assert_refused(run("delete", made, "--from", "/nowhere"), "/nowhere:1: cannot be read")
     assert files(made) == before

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from asterism import Retriever
+from asterism.cli import application, main
 from tests.unit.command_line.running import COMMAND, beir, environment, ids, jsonl, on_terminal, run
 
 
@@ -85,6 +86,36 @@ def test_on_a_terminal(made: Path, model: Path, tmp_path: Path) -> None:
     assert "documents" in shown
 
 
+def test_ctrl_c_while_waiting_for_stdin(made: Path) -> None:
+    """130 and one line, wherever it comes."""
+    process = subprocess.Popen(
+        [COMMAND, "search", made, "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert process.stdin is not None
+    process.stdin.write(b"x" * 200_000)  # more than a pipe holds: it is reading when this returns
+    process.stdin.flush()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, b"", b"asterism: stopped\n")
+
+
+def test_ctrl_c_anywhere(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("asterism.retriever.Retriever.open", interrupted)
+    assert run("info", made) == (130, "", "asterism: stopped\n")
+    monkeypatch.setattr(application, "run", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
+
+
 @pytest.fixture
 def long_work(model: Path, tmp_path: Path) -> Iterator[tuple[list[str], Path, subprocess.Popen[str]]]:
     """A command that indexes four batches, when the first is there."""
@@ -114,7 +145,7 @@ def test_a_stopped_index_goes_on(long_work: Any, number: signal.Signals) -> None
     process.send_signal(number)
     _, err = process.communicate(timeout=60)
     if number == signal.SIGINT:
-        assert process.returncode == 1
+        assert process.returncode == 130
         assert "documents are in" in err.splitlines()[-2]
         assert err.splitlines()[-1] == "asterism: stopped"
         assert "Traceback" not in err
@@ -127,3 +158,19 @@ def test_a_stopped_index_goes_on(long_work: Any, number: signal.Signals) -> None
     assert run(*arguments, "--quiet") == (0, "", "")
     assert sorted(ids(to)) == sorted(f"d{i}" for i in range(4000))
     assert run(*arguments).code == 2
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams(closed: str, model: Path, tmp_path: Path) -> None:
+    """What a library prints must not go into the file that got the stream's number."""
+    source = jsonl(tmp_path / "x.jsonl", [{"_id": "a", "text": "quick fox"}])
+    to = tmp_path / "x.ast"
+    for arguments in (
+        f"index {source} --to {to} --model {model}",
+        f"search {to} fox",
+        f"info {to} --json",
+        f"check {to}",
+    ):
+        done = subprocess.run(["sh", "-c", f"{COMMAND} {arguments} {closed}"], capture_output=True, env=environment())
+        assert done.returncode == 0
+        assert b"Traceback" not in done.stderr

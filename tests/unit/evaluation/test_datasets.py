@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import os
 from pathlib import Path
 
 import pytest
 
+from asterism import bounded_lines
 from asterism.errors import InputError
 from asterism.evaluation.datasets import read_evaluation_set
 
@@ -55,6 +57,13 @@ def test_line_separators_inside_a_text(tmp_path: Path) -> None:
     [
         ('{"_id": "1", "text": "one"}\n{"_id": ', r"queries\.jsonl, line 2 is no JSON"),
         ("[" * 100_000, r"line 1 is no JSON"),
+        ('{"a":' * 100_000, r"line 1 is no JSON"),
+        ('{"_id": "1", "text": "one", "n": %s}' % ("9" * 5000), r"line 1 is no JSON"),
+        ('{"_id": "1", "text": "one", "n": NaN}', r"line 1 is no JSON \(NaN is no JSON number\)"),
+        ('{"_id": "1", "text": "\\ud800"}', r"line 1: query '1': text has half a surrogate pair"),
+        ('{"_id": "\\udfff", "text": "one"}', r"line 1: query .* has half a surrogate pair"),
+        ('{"_id": "1", "text": "a\\u0000"}', r"line 1: query '1': text has a NUL"),
+        ('{"_id": ' + "[" * 300 + "]" * 300 + "}", r"line 1 has _id = \[+\.\.\.\]+, expected a string"),
         ("[1]", r"line 1 is a list, expected a JSON object with _id and text"),
         ('{"text": "one"}', r"line 1 has no _id, expected a string"),
         ('{"_id": "1"}', r"line 1 has no text, expected a string"),
@@ -100,6 +109,37 @@ def test_missing_files(tmp_path: Path) -> None:
     (tmp_path / "qrels" / "dev.tsv.gz").write_text("")
     with pytest.raises(InputError, match=r"no split 'test' .*: choose one of dev, train"):
         read_evaluation_set(tmp_path, "test")
+
+
+@pytest.mark.parametrize("name", ["queries.jsonl", "qrels/test.tsv"])
+def test_files_that_are_no_files(tmp_path: Path, name: str) -> None:
+    """A fifo is not waited for."""
+    at = folder(tmp_path)
+    (at / name).unlink()
+    os.mkfifo(at / name)
+    with pytest.raises(InputError, match=r"has neither queries\.jsonl|has no split 'test'"):
+        read_evaluation_set(at, "test")
+    (at / name).unlink()
+    (at / name).symlink_to("/dev/zero")
+    with pytest.raises(InputError, match=r"has neither queries\.jsonl|has no split 'test'"):
+        read_evaluation_set(at, "test")
+
+
+def test_names_that_are_too_long(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"has no split 'x+'"):
+        read_evaluation_set(folder(tmp_path), "x" * 5000)
+    with pytest.raises(InputError, match=r"is no folder"):
+        read_evaluation_set("x" * 5000, "test")
+
+
+@pytest.mark.parametrize("name", ["queries.jsonl", "qrels/test.tsv"])
+def test_a_line_without_end(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded_lines, "LONGEST_LINE", 1000)
+    at = folder(tmp_path)
+    (at / f"{name}.gz").write_bytes(gzip.compress((at / name).read_bytes() + b"x" * 1001))
+    (at / name).unlink()
+    with pytest.raises(InputError, match=r"\.gz, line 5: the line has more than 1,000 bytes"):
+        read_evaluation_set(at, "test")
 
 
 def test_damaged_archives(tmp_path: Path) -> None:

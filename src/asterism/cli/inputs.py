@@ -1,0 +1,152 @@
+"""What commands read: documents that are checked before anything changes, stdin, filters."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..bounded_lines import LONGEST_LINE
+from ..errors import DocumentError, FilterError, InputError
+from ..json_text import parse_json
+from ..regular_files import BLOCK, read_pipe
+from .progress import waiting
+
+if TYPE_CHECKING:
+    from ..corpus import Document
+    from ..readers import Located
+
+STDIN = "-"
+MOST_STDIN = 1 << 26  # bytes of a query
+
+
+def parsed_filter(text: str | None) -> dict[str, Any] | None:
+    """The value of --filter."""
+    if text is None:
+        return None
+    try:
+        found = parse_json(text)
+    except ValueError as error:
+        raise FilterError(f"--filter is no usable JSON ({error}): {text[:60]!r}") from error
+    if not isinstance(found, dict):
+        raise FilterError(f'--filter is {text[:60]!r}, expected an object such as {{"year": {{"$gte": 2020}}}}')
+    return found
+
+
+def stdin_text() -> str:
+    """All of stdin, as UTF-8 whatever the locale."""
+    try:
+        read = sys.stdin.buffer.read(MOST_STDIN + 1)
+    except OSError as error:
+        raise InputError(f"stdin cannot be read ({error.strerror}), expected text") from error
+    if len(read) > MOST_STDIN:
+        raise InputError(f"stdin has more than {MOST_STDIN:,} bytes, expected at most that")
+    try:
+        return read.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"stdin is not UTF-8 (byte {error.start}), expected text") from error
+
+
+class CheckedInput:
+    """Documents of several inputs, read once to find every error before anything is changed; can be read again."""
+
+    def __init__(self, inputs: Sequence[str], folder: Path) -> None:
+        """`folder` is for what can be read only once: stdin and pipes."""
+        if sum(map(_is_stdin, inputs)) > 1:
+            raise InputError("- was given twice, expected it once: stdin can be read only once")
+        self._readers = [_reader(given, folder / str(i)) for i, given in enumerate(inputs)]
+        seen: set[str] = set()
+        for where, document in self.located():
+            if document.id in seen:
+                raise DocumentError(f"{where}: the id {document.id!r} came before, expected each once: nothing changed")
+            seen.add(document.id)
+        if not seen:
+            raise DocumentError(f"{', '.join(inputs)}: no documents, expected at least one")
+        self.ids = seen
+
+    def __len__(self) -> int:
+        """Documents."""
+        return len(self.ids)
+
+    def __iter__(self) -> Iterator[Document]:
+        """All of them, in order."""
+        return (document for _, document in self.located())
+
+    def located(self) -> Iterator[Located]:
+        """All of them, each with its FILE:LINE."""
+        for reader in self._readers:
+            yield from reader()
+
+
+def listed(given: str) -> list[str]:
+    """The lines of a file, of stdin or of a pipe that are not blank."""
+    from ..readers.lines import lines
+
+    with tempfile.TemporaryDirectory(prefix="asterism-") as folder:
+        source, name = _regular_file(given, Path(folder) / "0")
+        return [line for _, line in lines(source, name)]
+
+
+def _reader(given: str, kept: Path) -> Callable[[], Iterator[Located]]:
+    """What reads an input as often as it is called."""
+    from ..readers import located_documents, located_jsonl, located_tsv
+
+    source, name = _regular_file(given, kept)
+    if source is not kept:
+        return partial(located_documents, given)
+    reader = located_tsv if given.lower().removesuffix(".gz").endswith(".tsv") else located_jsonl
+    return partial(reader, kept, name)
+
+
+def _regular_file(given: str, kept: Path) -> tuple[Path, str]:
+    """Where an input can be read again, and its name in messages; stdin and pipes are copied to `kept`."""
+    if not _is_stdin(given) and not _is_pipe(given):
+        return Path(given), given
+    from ..readers import STDIN as STDIN_NAME
+
+    name = STDIN_NAME if _is_stdin(given) else given
+    with open(kept, "xb") as file:
+        file.writelines(_blocks(given, name))
+    return kept, name
+
+
+def _blocks(given: str, name: str) -> Iterator[bytes]:
+    """What can be read only once; refused where a line does not end, before it fills the disk."""
+    blocks = iter(partial(sys.stdin.buffer.read, BLOCK), b"") if _is_stdin(given) else read_pipe(Path(given))
+    length = 0  # of the last line so far
+    try:
+        for block in blocks:
+            end = block.rfind(b"\n") + 1
+            length = len(block) - end if end else length + len(block)
+            if length > LONGEST_LINE:
+                raise InputError(f"{name} has a line of more than {LONGEST_LINE:,} bytes, expected at most that")
+            yield block
+    except OSError as error:
+        raise InputError(f"{name} cannot be read ({error.strerror}), expected lines of text") from error
+
+
+def _is_stdin(given: str) -> bool:
+    return given in (STDIN, "/dev/stdin")  # whatever that leads to: a file without a suffix, a terminal, a pipe
+
+
+def _is_pipe(given: str) -> bool:
+    """Whether the path leads to a fifo, as `<(command)` of a shell does."""
+    try:
+        return stat.S_ISFIFO(os.stat(given).st_mode)
+    except OSError:
+        return False
+
+
+@contextmanager
+def checked_input(inputs: Sequence[str], quiet: bool) -> Iterator[CheckedInput]:
+    """Read and check the whole input."""
+    with tempfile.TemporaryDirectory(prefix="asterism-") as folder:
+        with waiting("reading the input", quiet):
+            found = CheckedInput(inputs, Path(folder))
+        yield found

@@ -1,0 +1,94 @@
+"""The one way to stdout and stderr: nothing that is printed here can command or deceive a terminal.
+
+Ids, texts, paths, names and messages come from anywhere. Whoever prints them uses the functions of this module, or the
+console that `terminal` gives; tests/unit/command_line/test_output.py looks for other ways.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import traceback
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .safe_console import SafeConsole
+
+# Control characters but tab and newline; marks that turn the direction of text; line separators; surrogates; and format
+# characters that nobody sees. The joiners U+200C and U+200D stay: Persian, Indic scripts and emoji need them.
+UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufeff"
+    "\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
+)
+TAB, NEWLINE = "␉", "␊"
+SYMBOLS = {"\x7f": "␡", "\xad": "‐", "\u200b": "␣", "\u2028": "␤", "\u2029": "␤"}
+SYMBOLS |= {chr(code): chr(0x2400 + code) for code in range(32)}
+LONGEST_MESSAGE = 1000
+
+
+def visible(text: str) -> str:
+    """Text of any origin for a terminal, as long as before: what is unsafe is shown as a symbol."""
+    return UNSAFE.sub(lambda found: SYMBOLS.get(found[0], "\ufffd"), text)
+
+
+def one_line(text: str) -> str:
+    """The same as one cell or message: a tab or newline in it would begin another."""
+    return visible(text).replace("\t", TAB).replace("\n", NEWLINE)
+
+
+def print_row(*cells: object) -> None:
+    """A line on stdout, its cells separated by tabs."""
+    print("\t".join(one_line(str(cell)) for cell in cells))
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """One line; what is not finite is null. Unsafe characters are escaped: after parsing the value is the same."""
+    clean = {
+        key: None if isinstance(item, float) and not abs(item) < float("inf") else item for key, item in value.items()
+    }
+    unicode = (sys.stdout.encoding or "").lower().startswith("utf")
+    print(UNSAFE.sub(lambda found: _escaped(found[0]), json.dumps(clean, ensure_ascii=not unicode)))
+
+
+def _escaped(character: str) -> str:
+    """As JSON writes it: one or two units of UTF-16."""
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
+
+
+def print_note(text: str, quiet: bool = False) -> None:
+    """A line for people, on stderr."""
+    if not quiet:
+        print(one_line(text), file=sys.stderr)
+
+
+def print_error(message: str) -> None:
+    """One line on stderr, whatever is in the message; what is too long is shortened in its middle."""
+    if len(message) > LONGEST_MESSAGE:
+        message = f"{message[: LONGEST_MESSAGE // 2]} … {message[-LONGEST_MESSAGE // 2 :]}"
+    print_note(f"asterism: {message}")
+
+
+def print_trace() -> None:
+    """Where the current exception comes from, on stderr."""
+    print(visible(traceback.format_exc()), end="", file=sys.stderr)
+
+
+def terminal(*, stderr: bool = False) -> SafeConsole:
+    """A console for colours and tables."""
+    from .safe_console import SafeConsole
+
+    return SafeConsole(stderr=stderr)
+
+
+def accept_every_character() -> None:
+    """Let stdout and stderr print what their encoding lacks as an escape, not fail on it."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a stand-in may have none
+            stream.reconfigure(errors="backslashreplace")
+
+
+def megabytes(size: int) -> str:
+    """For people."""
+    return f"{size / 1e6:,.1f} MB"

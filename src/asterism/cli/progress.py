@@ -1,0 +1,52 @@
+"""What a command shows while it works: on stderr, and only if that is a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from .output import one_line, terminal
+
+
+@contextmanager
+def waiting(text: str, quiet: bool = False) -> Iterator[None]:
+    """A text that moves until the block ends."""
+    if quiet or not sys.stderr.isatty():
+        yield
+        return
+    from rich.text import Text
+
+    with terminal(stderr=True).status(Text(one_line(text))):  # of a plain string it would read markup
+        yield
+
+
+@contextmanager
+def progress_bar(label: str, total: int | None, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """A bar with rate and time left; yields what is told how much is done."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        ProgressColumn,
+        Task,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        """Documents a second."""
+
+        def render(self, task: Task) -> Text:
+            speed = task.finished_speed or task.speed
+            return Text(f"{speed:,.0f}/s" if speed else "", style="cyan")
+
+    name = TextColumn("{task.description}", markup=False)
+    columns = (name, BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
+    with Progress(*columns, console=terminal(stderr=True)) as progress:
+        task = progress.add_task(label, total=total)
+        yield lambda done: progress.update(task, completed=done)
