@@ -42,7 +42,7 @@ from .snapshot import Snapshot, positions
 from .views import Views
 
 VERIFIED_BYTES = 1 << 30  # up to this size, what a first search reads is verified before: half a second
-VERIFIED_CATALOG = 1 << 25  # up to this size, the fields are verified before the first filter is used
+VERIFIED_CATALOG = 1 << 22  # up to this size, the fields are verified before the first filter is used
 FILTERS_KEPT = 16
 CHECK_PATIENCE = 60.0  # seconds that a check waits for a writer
 
