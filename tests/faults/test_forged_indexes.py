@@ -1,0 +1,196 @@
+"""Indexes with other content and right checksums: whatever is done with them, only errors of ours come, and soon.
+
+`make test-forged` runs thousands of them on code that watches its own memory accesses.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from asterism import Collection, TokenIndex, TokenSearch
+from asterism.errors import DamagedIndex
+from asterism.indexes.catalog_connections import CATALOG
+from tests.conftest import make_query, make_vectors
+from tests.faults import forging
+from tests.faults.forging import put_fact, read_sealed, write_part, write_sealed
+from tests.faults.small_index import add, checked, compact, make_index, searches
+
+ROOT = Path(__file__).parents[2]
+
+
+def forge_many(folder: Path, count: int, seed: int) -> str:
+    command = [sys.executable, "-m", "tests.faults.run_forgeries", str(folder), str(count), str(seed)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout.splitlines()[-1]
+
+
+def test_some_forgeries(tmp_path: Path) -> None:
+    assert "of 40" in forge_many(tmp_path, 40, 1)
+
+
+@pytest.mark.slow
+def test_many_forgeries(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    counts = forge_many(tmp_path, 600, 5)
+    with capsys.disabled():
+        print(f"\nforged: {counts}")
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Path:
+    make_index(tmp_path / "x.ast", coded=True)
+    return tmp_path / "x.ast"
+
+
+def forge_array(folder: Path, pattern: str, change: Callable[[np.ndarray], np.ndarray | None]) -> None:
+    """One array, with right checksums."""
+    file = min(folder.glob(pattern))
+    values = np.load(file)
+    forging._write_array(file, values if (changed := change(values)) is None else changed)
+    forging._seal_part(folder, file)
+
+
+CODECS: dict[str, tuple[str, Callable[[np.ndarray], Any]]] = {
+    "scales that are no numbers": ("codec-*/scales.npy", lambda values: values.fill(np.nan)),
+    "huge scales": ("codec-*/scales.npy", lambda values: values.fill(3e38)),
+    "signs that are none": ("codec-*/signs.npy", lambda values: values.fill(np.nan)),
+    "huge signs": ("codec-*/signs.npy", lambda values: values.fill(1e30)),
+    "no centroids": ("codec-*/half_norms.npy", lambda values: values[:0]),
+    "levels beyond 63": ("codec-*/rows.npy", lambda values: values.fill(255)),
+    "groups that are not there": ("codec-*/starts.npy", lambda values: values.fill(2**31)),
+}
+
+
+@pytest.mark.parametrize("forgery", CODECS)
+def test_a_forged_codec_is_refused(index: Path, forgery: str) -> None:
+    forge_array(index, *CODECS[forgery])
+    with pytest.raises(DamagedIndex, match="belong together"):
+        Collection.open(index)
+
+
+SEGMENTS: dict[str, tuple[str, Callable[[np.ndarray], Any]]] = {
+    "centroids that are not there": ("segment-*/multi/centroids.npy", lambda values: values.fill(2**31)),
+    "scales that are no numbers": ("segment-*/multi/scales.npy", lambda values: values.fill(np.nan)),
+    "infinite scales": ("segment-*/multi/scales.npy", lambda values: values.fill(np.inf)),
+    "lists of other documents": ("segment-*/multi/list_documents.npy", lambda values: values.fill(2**31)),
+    "lists that are elsewhere": ("segment-*/multi/list_starts.npy", lambda values: values.fill(2**40)),
+    "documents that are elsewhere": ("segment-*/multi/offsets.npy", lambda values: values.fill(-5)),
+    "vectors that are no numbers": ("segment-*/dense/vectors.npy", lambda values: values.fill(np.nan)),
+    "postings of other documents": ("segment-*/lexical/list_documents.npy", lambda values: values.fill(2**31)),
+    "weights that are no numbers": ("segment-*/lexical/weights.npy", lambda values: values.fill(np.nan)),
+    "lists of terms that are elsewhere": ("segment-*/lexical/starts.npy", lambda values: values.fill(2**40)),
+}
+
+
+@pytest.mark.parametrize("forgery", SEGMENTS)
+def test_a_forged_segment_is_refused_by_searches(index: Path, forgery: str) -> None:
+    forge_array(index, *SEGMENTS[forgery])
+    with pytest.raises(DamagedIndex):
+        searches(index)
+
+
+@pytest.mark.parametrize("forgery", [name for name, (pattern, _) in SEGMENTS.items() if "no numbers" not in name])
+def test_a_forged_segment_is_refused_by_merges(index: Path, forgery: str) -> None:
+    """Numbers from files reach no native code before they are compared with what there is."""
+    if "infinite" in forgery or "list" in SEGMENTS[forgery][0].rpartition("/")[2] and "multi" in SEGMENTS[forgery][0]:
+        pytest.skip("merging does not read it")
+    forge_array(index, *SEGMENTS[forgery])
+    with pytest.raises(DamagedIndex):
+        compact(index)
+
+
+def forge_state(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    connection = sqlite3.connect(folder / CATALOG)
+    state = forging.json.loads(connection.execute("SELECT value FROM facts WHERE name = 'state'").fetchone()[0])
+    change(state)
+    put_fact(connection, "state", state)
+    connection.commit()
+    connection.close()
+
+
+@pytest.mark.parametrize("name", ["..", ".", "", "/", "../victim", "segment-000001/..", "segment-x", "codec-000001"])
+def test_no_name_leads_out_of_the_folder(index: Path, name: str) -> None:
+    """A segment called ".." once erased the parent folder."""
+    victim = index.parent / "victim"
+    victim.mkdir()
+    (victim / "precious").touch()
+    forge_state(index, lambda state: state["segments"].append({"name": name, "crc32": 0}))
+    for operation in (checked, add, compact):
+        with pytest.raises(DamagedIndex):
+            operation(index)
+    assert (victim / "precious").exists()
+    assert (index / CATALOG).exists()
+
+
+def test_a_type_is_one_of_those_that_are_written(index: Path) -> None:
+    """An object's type would map bytes as pointers."""
+    part = min(index.glob("segment-*"))
+    for place, key in (("lexical", "count_type"), ("multi", "place_type")):
+        content = read_sealed(part / "segment.json")
+        view = content["views"][place]
+        (view["segment"] if place == "multi" else view)[key] = "O"
+        write_part(index, part, "segment.json", content)
+        with pytest.raises(DamagedIndex, match="expected one of"):
+            Collection.open(index)
+
+
+def test_xtr_ends_when_centroids_have_no_score(tmp_path: Path) -> None:
+    """Imputation by clusters once looked for centroids without an end."""
+    index = TokenIndex.build(tmp_path / "x", make_vectors(60, 16))
+    content = read_sealed(tmp_path / "x" / "manifest.json")
+    file = tmp_path / "x" / "codec" / "scales.npy"
+    values = np.load(file)
+    values.fill(np.nan)
+    forging._write_array(file, values)
+    data = file.read_bytes()
+    content["codec"]["files"]["scales.npy"] = {"bytes": len(data), "crc32": forging.zlib.crc32(data)}
+    write_sealed(tmp_path / "x" / "manifest.json", content)
+    with pytest.raises(DamagedIndex):
+        TokenIndex.open(tmp_path / "x")
+    assert len(index.search(make_query(16), 3, TokenSearch(method="xtr", imputation="cluster")).ids) == 3
+
+
+def test_a_catalog_with_a_program_in_it_is_refused(index: Path) -> None:
+    connection = sqlite3.connect(index / CATALOG)
+    connection.execute("CREATE TRIGGER t AFTER INSERT ON documents BEGIN DELETE FROM facts; END")
+    connection.commit()
+    connection.close()
+    with pytest.raises(DamagedIndex, match="other tables"):
+        Collection.open(index)
+
+
+def test_a_journal_that_names_a_file_does_not_delete_it(index: Path, tmp_path: Path) -> None:
+    """SQLite deletes the "super-journal" that a hot journal names, wherever that is."""
+    victim = tmp_path / "precious"
+    victim.write_bytes(b"mine")
+    name = os.fsencode(victim)
+    magic = bytes.fromhex("d9d505f920a163d7")
+    header = magic + (1).to_bytes(4, "big") + b"\0" * 4 + (9).to_bytes(4, "big") + (512).to_bytes(4, "big")
+    header += (4096).to_bytes(4, "big")
+    tail = (0).to_bytes(4, "big") + name + len(name).to_bytes(4, "big") + sum(name).to_bytes(4, "big") + magic
+    (index / f"{CATALOG}-journal").write_bytes(header.ljust(512, b"\0") + tail)
+    for operation in (checked, add):
+        with pytest.raises(DamagedIndex, match="names another file"):
+            operation(index)
+    assert victim.read_bytes() == b"mine"
+
+
+def test_a_catalog_of_another_mode_is_refused(index: Path) -> None:
+    connection = sqlite3.connect(index / CATALOG)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("UPDATE facts SET crc32 = crc32")
+    connection.commit()
+    before = sorted(os.listdir(index))
+    with pytest.raises(DamagedIndex, match="no asterism writes"):
+        Collection.open(index)
+    assert sorted(os.listdir(index)) == before
+    connection.close()

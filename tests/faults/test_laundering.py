@@ -1,0 +1,184 @@
+"""A damaged index that is written to is still damaged, and says so, until it is repaired; then every document is back.
+
+Only a document whose own row was hit cannot come back; the repair tells how many.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from asterism import Collection
+from asterism.errors import AsterismError, DamagedIndex, NewerFormat
+from tests.faults.small_index import (
+    Texts,
+    add,
+    checked,
+    compact,
+    delete,
+    make_index,
+    repaired,
+    searches,
+    settle,
+    stored_texts,
+)
+
+
+@pytest.fixture(scope="module", params=["flat", "coded"])
+def index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Texts]:
+    path = tmp_path_factory.mktemp("laundering") / "x.ast"
+    return path, make_index(path, request.param == "coded")
+
+
+def flip(path: Path, rng: random.Random, any_file: bool) -> str:
+    """One bit of one file; half of the time of any file, however small."""
+    files = sorted(file for file in path.rglob("*") if file.is_file() and file.stat().st_size)
+    weights = [1 if any_file else file.stat().st_size for file in files]
+    file = rng.choices(files, weights)[0]
+    content = bytearray(file.read_bytes())
+    place = rng.randrange(len(content))
+    content[place] ^= 1 << rng.randrange(8)
+    file.write_bytes(content)
+    return f"a flip in {file.relative_to(path)} at {place}"
+
+
+def is_damaged(path: Path) -> bool:
+    try:
+        checked(path)
+    except AsterismError:
+        return True
+    return False
+
+
+def write_and_look(path: Path) -> None:
+    """Whatever a user does who does not know; errors of ours are what a user sees."""
+    for operation in (searches, add, settle, compact):
+        try:
+            operation(path)
+        except AsterismError:
+            pass
+
+
+def launder(index: tuple[Path, Texts], work: Path, flips: int, seed: int) -> Counter[str]:
+    original, texts = index
+    sound = work / "sound.ast"
+    shutil.copytree(original, sound)
+    expected = searches(sound)
+    rng = random.Random(seed)
+    counts: Counter[str] = Counter()
+    for number in range(flips):
+        copy = work / "copy.ast"
+        shutil.copytree(original, copy)
+        what = flip(copy, rng, number % 2 == 0)
+        damaged = is_damaged(copy)
+        write_and_look(copy)
+        if damaged and not is_damaged(copy):
+            counts["gone with what was replaced"] += 1
+            assert {**texts, "new": "a new text"} == stored_texts(copy), f"laundered: {what}"
+        try:
+            repair = repaired(copy)
+        except NewerFormat:  # the flip made it so
+            counts["newer"] += 1
+            shutil.rmtree(copy)
+            continue
+        checked(copy)
+        found = stored_texts(copy)
+        assert found.pop("new", "a new text") == "a new text"
+        assert found.items() <= texts.items(), f"other documents after {what}"
+        assert len(texts) - len(found) <= min(1, repair.lost), f"documents are missing after {what}: {repair}"
+        counts["lost with its own row"] += repair.lost
+        counts["damaged" if damaged else "nothing that counts"] += 1
+        if not damaged:
+            assert searches(original) == expected
+        shutil.rmtree(copy)
+    return counts
+
+
+def test_some_damage_is_not_laundered(index: tuple[Path, Texts], tmp_path: Path) -> None:
+    assert launder(index, tmp_path, 25, 3)["damaged"] > 10
+
+
+@pytest.mark.slow
+def test_much_damage_is_not_laundered(
+    index: tuple[Path, Texts], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    counts = launder(index, tmp_path, 1000, 4)
+    with capsys.disabled():
+        print(f"\nflips: {dict(counts)}")
+
+
+@pytest.mark.parametrize("name", ["codes", "centroids", "scales", "list_documents"])
+def test_a_merge_refuses_what_is_damaged(tmp_path: Path, name: str) -> None:
+    """It once copied changed codes under a new checksum, and changed centroids into native code."""
+    make_index(tmp_path / "x", coded=True)
+    file = min((tmp_path / "x").glob(f"segment-*/multi/{name}.npy"))
+    content = bytearray(file.read_bytes())
+    content[131] ^= 0xFF
+    file.write_bytes(content)
+    delete(tmp_path / "x")
+    for _ in range(2):
+        with pytest.raises(DamagedIndex, match=file.parts[-3]):
+            compact(tmp_path / "x")
+        with pytest.raises(DamagedIndex, match=file.name):
+            checked(tmp_path / "x")
+    assert repaired(tmp_path / "x").dropped == (file.parts[-3],)
+    checked(tmp_path / "x")
+
+
+def test_a_filter_never_shows_what_does_not_fulfil_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fields said public, the metadata private; a write once sealed it."""
+    import sqlite3
+
+    from asterism.indexes import collection
+    from tests.faults.small_index import views_of
+
+    monkeypatch.setattr(collection, "VERIFIED_CATALOG", 0)  # as in an index too large to be verified at once
+    make_index(tmp_path / "x", coded=False)
+    connection = sqlite3.connect(tmp_path / "x" / "catalog.sqlite")
+    connection.execute("UPDATE fields SET value = 1 WHERE name = 'part' AND value = 2")
+    connection.commit()
+    connection.close()
+    add(tmp_path / "x")
+    opened = Collection.open(tmp_path / "x")
+    from asterism import TokenSearch
+
+    query = views_of(["text 2 1 "]).multi_vector[0]
+    with pytest.raises(DamagedIndex, match="fields that are not those of its documents"):
+        opened.search(query, 50, TokenSearch(), {"part": 1})
+    with pytest.raises(DamagedIndex, match="fields"):
+        opened.check()
+    opened.close()
+    assert repaired(tmp_path / "x").catalog
+    checked(tmp_path / "x")
+
+
+def test_a_repair_that_was_stopped_goes_on(tmp_path: Path) -> None:
+    from asterism.indexes.repair import repair_collection
+    from tests.faults.small_index import represent
+
+    texts = make_index(tmp_path / "x", coded=True)
+    file = min((tmp_path / "x").glob("segment-*/multi/codes.npy"))
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        repair_collection(tmp_path / "x", stopped)
+    with pytest.raises(DamagedIndex, match="run it again"):
+        Collection.open(tmp_path / "x")
+    assert repair_collection(tmp_path / "x", represent).represented == 30
+    checked(tmp_path / "x")
+    assert stored_texts(tmp_path / "x") == texts
+
+
+def test_a_sound_index_is_left_alone(tmp_path: Path) -> None:
+    make_index(tmp_path / "x", coded=True)
+    before = {file: file.read_bytes() for file in (tmp_path / "x").rglob("*") if file.is_file()}
+    done = repaired(tmp_path / "x")
+    assert (done.catalog, done.dropped, done.represented, done.lost) == (False, (), 0, 0)
+    assert before == {file: file.read_bytes() for file in (tmp_path / "x").rglob("*") if file.is_file()}
