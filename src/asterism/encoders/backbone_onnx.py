@@ -95,6 +95,8 @@ def written_model(
     inputs = {"ids": ids, "lengths": np.full(rows, tokens, np.int32), "types": ids * 0}
     inputs["pool"] = np.zeros((rows, 1, tokens), np.float32)
     measured = OnnxSession(measuring.model(), folder, cores(0)).run(measuring.ranges, inputs)
+    if not all(np.isfinite(values).all() for values in measured.values()):
+        raise CheckpointError(f"{folder}: states become infinite on plain English, expected weights of a trained model")
     quantised = Int8Graph(measuring.smoothings(measured))
     write(quantised)
     return quantised.model()

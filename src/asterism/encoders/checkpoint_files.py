@@ -6,6 +6,7 @@ Links are followed, because the hub's cache is made of them. What they lead to m
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,6 +48,17 @@ def read_file(file: Path, most_bytes: int) -> bytes:
         if size > most_bytes:
             raise CheckpointError(f"{file} has {size} bytes, expected at most {most_bytes}")
         return stream.read(most_bytes)
+
+
+def refuse_special_files(folder: Path) -> None:
+    """For libraries that read a folder by themselves: everything in it must be a regular file or a folder."""
+    try:
+        for name in os.listdir(folder):
+            kind = os.stat(folder / name).st_mode
+            if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):
+                raise CheckpointError(f"{folder / name} is no regular file, expected only those in a checkpoint")
+    except OSError as error:
+        raise CheckpointError(f"{error.filename} cannot be read: {error.strerror}") from error
 
 
 def bounded_json(file: Path, content: bytes) -> Any:

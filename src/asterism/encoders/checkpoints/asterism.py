@@ -191,8 +191,10 @@ def _section(settings: Mapping[str, Any], name: str, keys: tuple[str, ...], file
     return dict(section) if section else None
 
 
-def _rules(entry: Mapping[str, Any], tokenizer: TextTokenizer, file: Path) -> TextRules:
+def _rules(entry: Any, tokenizer: TextTokenizer, file: Path) -> TextRules:
     """The fields of TextRules, with tokens instead of ids."""
+    if not isinstance(entry, dict):
+        raise CheckpointError(f"{file}: the rules of a side are {shown(entry)}, expected an object")
     known = [field.name for field in fields(TextRules)]
     for name in entry:
         if name not in known:

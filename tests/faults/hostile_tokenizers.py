@@ -1,0 +1,140 @@
+"""tokenizer.json files with steps that make much out of little, or fail inside of the library."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from .hostile_json import RAW, change_values, write
+
+Json = dict[str, Any]
+
+
+def _replace(pattern: str, content: str, kind: str = "String") -> Json:
+    return {"type": "Replace", "pattern": {kind: pattern}, "content": content}
+
+
+def _sequence(*steps: Any, key: str = "normalizers") -> Json:
+    return {"type": "Sequence", key: list(steps)}
+
+
+def _nested(step: Json, times: int, key: str = "normalizers") -> Json:
+    for _ in range(times):
+        step = _sequence(step, key=key)
+    return step
+
+
+def _precompiled(raw: bytes) -> Json:
+    return {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(raw).decode()}
+
+
+THOUSAND = _replace("a", "a" * 1000)
+SPLIT = {"type": "Split", "pattern": {"Regex": ""}, "behavior": "Isolated", "invert": False}
+BYTES = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": False}
+PIECE = {"Sequence": {"id": "A", "type_id": 0}}
+MANY = {"SpecialToken": {"id": "[CLS]", "type_id": 0}}
+
+
+def _template(pieces: list[Json], ids: int) -> Json:
+    token = {"id": "[CLS]", "ids": [1] * ids, "tokens": ["[CLS]"] * ids}
+    return {"type": "TemplateProcessing", "single": pieces, "pair": pieces, "special_tokens": {"[CLS]": token}}
+
+
+NORMALIZERS: list[Any] = [
+    _sequence(THOUSAND, THOUSAND, THOUSAND, THOUSAND),
+    _sequence(_replace("", "x" * 3000, "Regex"), _replace("x", "y" * 3000)),
+    _sequence(*[{"type": "Prepend", "prepend": "▁" * 500}] * 3),
+    _sequence(*[_replace("(?=.)", "xx", "Regex")] * 30),
+    _sequence(*[{"type": "ByteLevel"}] * 40),
+    _replace("(a|aa)+$|(.*)*!", "b", "Regex"),
+    _replace("(" * 5000, "b", "Regex"),
+    _replace("a", "b" * 10**6),
+    _nested(THOUSAND, 60),
+    _sequence(*[{"type": "NFKD"}] * 100_000),
+    _precompiled(b"\4\0\0\0\xff\xff\xff\xff" + b"x" * 100_000),
+    _precompiled(b"\xff\xff\xff\xff"),
+    _precompiled(b"\4\0\0\0\xff\xff\xff\xffabc\0"),
+    {"type": "Precompiled", "precompiled_charsmap": "ä"},
+    {"pattern": {"String": "a"}, "content": "b" * 1000},
+    {"type": ["Replace"]},
+    {"type": "BertNormalizer"},
+]
+PRE_TOKENIZERS: list[Any] = [
+    _sequence(SPLIT, *[BYTES] * 20, key="pretokenizers"),
+    _sequence(
+        *[{"type": "Metaspace", "replacement": "\U0001f98a", "prepend_scheme": "always", "split": True}] * 12,
+        key="pretokenizers",
+    ),
+    {"type": "Metaspace", "replacement": "abc", "prepend_scheme": "always"},
+    _nested(SPLIT, 90, "pretokenizers"),
+    {"type": "FixedLength", "length": 0},
+    {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False},
+    {"type": "Split", "pattern": {"Regex": "((((.{900}){900}){900}){900})*"}, "behavior": "Removed", "invert": True},
+]
+POST_PROCESSORS: list[Any] = [
+    _template([PIECE] * 100_000, 1),
+    _template([MANY] * 3000, 3000),
+    _sequence(*[_template([PIECE] * 60, 1)] * 6, key="processors"),
+    _template([MANY, PIECE], 100_000),
+    _template([], 1),
+    _template([MANY], 1),
+    _nested(_template([PIECE], 1), 100, "processors"),
+]
+MODELS: list[Json] = [
+    {"max_input_chars_per_word": 10**12},
+    {"max_input_chars_per_word": -1},
+    {"continuing_subword_prefix": "#" * 10**6},
+    {"vocab": {}},
+    {"vocab": []},
+    {"vocab": {"[UNK]": 2**32 - 1, "a": 0}},
+    {"vocab": {"[UNK]": 2**40}},
+    {"vocab": [["<unk>", 0.0], ["", -1.0], ["a", -2.0]], "unk_id": 0},
+    {"vocab": [["<unk>", 0.0]], "unk_id": 10**6},
+    {"vocab": [["<unk>", RAW + "1e999"], ["a", 1e308]], "unk_id": 0},
+    {"type": "Unigram"},
+    {"type": "WordLevel"},
+    {"type": "BPE", "merges": [["a", "b"]]},
+    {"type": "Nonsense"},
+    {"unk_token": "not-there"},
+    {"unk_id": None},
+]
+WHOLE: list[Json] = [
+    {"padding": {"strategy": {"Fixed": 10**9}, "direction": "Right", "pad_to_multiple_of": 10**9, "pad_id": 0}},
+    {"truncation": {"max_length": 0, "strategy": "LongestFirst", "stride": 10**9, "direction": "Right"}},
+    {"added_tokens": [{"id": 2**32 - 1, "content": "a", "special": True, "normalized": False}]},
+    {"added_tokens": [{"id": i, "content": "", "special": True} for i in range(3)]},
+    {"decoder": _nested({"type": "Fuse"}, 100, "decoders")},
+    {"model": None},
+]
+
+
+def hostile_tokenizer(folder: Path, rng: Random) -> str:
+    file = rng.choice(sorted(folder.rglob("tokenizer.json")) or [folder / "tokenizer.json"])
+    if not file.exists():
+        (folder / "vocab.txt").write_text(
+            rng.choice(["", "a", "[UNK]\n" * 10**5, "\0", "[UNK]\n[CLS]\n[SEP]\n[PAD]\n"])
+        )
+        return "vocab.txt"
+    kind = rng.choice(["normalizer", "normalizer", "pre_tokenizer", "post_processor", "model", "whole", "any", "any"])
+    if kind == "any":
+        return f"tokenizer.json: {change_values(file, rng)}"
+    content = json.loads(file.read_text(encoding="utf-8"))
+    choices = {
+        "normalizer": NORMALIZERS,
+        "pre_tokenizer": PRE_TOKENIZERS,
+        "post_processor": POST_PROCESSORS,
+        "model": MODELS,
+        "whole": WHOLE,
+    }[kind]
+    number = rng.randrange(len(choices))
+    if kind == "whole":
+        content.update(choices[number])
+    elif kind == "model":
+        content["model"].update(choices[number])
+    else:
+        content[kind] = choices[number]
+    write(file, content)
+    return f"tokenizer.json: {kind} {number}"
