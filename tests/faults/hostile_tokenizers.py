@@ -93,6 +93,8 @@ MODELS: list[Json] = [
     {"vocab": {"[UNK]": 2**40}},
     {"vocab": [["<unk>", 0.0], ["", -1.0], ["a", -2.0]], "unk_id": 0},
     {"vocab": [["<unk>", 0.0]], "unk_id": 10**6},
+    {"type": "Unigram", "vocab": [["<unk>", 0.0], ["x" * 10**6, -1.0]], "unk_id": 0},
+    {"type": "Unigram", "vocab": [["<unk>", 0.0], *([f"{i:0250}"[::-1], -1.0] for i in range(9000))], "unk_id": 0},
     {"vocab": [["<unk>", RAW + "1e999"], ["a", 1e308]], "unk_id": 0},
     {"type": "Unigram"},
     {"type": "WordLevel"},
@@ -106,6 +108,7 @@ WHOLE: list[Json] = [
     {"truncation": {"max_length": 0, "strategy": "LongestFirst", "stride": 10**9, "direction": "Right"}},
     {"added_tokens": [{"id": 2**32 - 1, "content": "a", "special": True, "normalized": False}]},
     {"added_tokens": [{"id": i, "content": "", "special": True} for i in range(3)]},
+    {"added_tokens": [{"id": i, "content": f"{i}" * 1000, "special": True} for i in range(9000)]},
     {"decoder": _nested({"type": "Fuse"}, 100, "decoders")},
     {"model": None},
 ]

@@ -11,7 +11,8 @@ from typing import Any, Protocol
 from ..errors import AsterismError, CheckpointError
 from .checkpoint_settings import read_json, shown, whole
 from .graph import Graph
-from .heads import DenseHead, LexicalHead, MultiVectorHead
+from .heads import DenseHead, LexicalHead, Linear, MultiVectorHead
+from .size_limits import LONGEST_PROMPT, LONGEST_TEXT, MOST_FILLED, MOST_POOLED, WIDEST
 from .tokens import TextRules, TextTokenizer
 from .transformer_bert import Bert
 from .transformer_t5 import T5
@@ -24,9 +25,6 @@ TRANSFORMERS: dict[str, type[Bert] | type[T5]] = {
     "t5": T5,
     "mt5": T5,
 }
-LONGEST_TEXT = 1_000_000  # tokens, for models whose positions have no end
-MOST_FILLED = 1024  # tokens of a row that is filled up whatever the text: attention needs their square
-LONGEST_PROMPT = 4096  # characters
 
 
 class Transformer(Protocol):
@@ -94,20 +92,22 @@ class Checkpoint:
     multi_vector: MultiVectorHead | None = None
 
     def __post_init__(self) -> None:
-        """The tokenizer must fit the transformer, the rules its positions."""
-        if self.tokenizer.vocabulary > self.transformer.vocabulary:
-            raise CheckpointError(
-                f"{self.tokenizer.file} has ids up to {self.tokenizer.vocabulary - 1}, expected fewer than the "
-                f"{self.transformer.vocabulary} rows of the word embeddings"
-            )
+        """The tokenizer must fit the transformer, the rules its positions, the heads the memory."""
+        refuse_foreign_ids(self.tokenizer, self.transformer)
         for side, rules in (("documents", self.document), ("queries", self.query)):
             self._check(side, rules)
+        heads = [head for head in (self.dense, self.multi_vector) if head]
+        for layer in (layer for head in heads for layer in head.layers if isinstance(layer, Linear)):
+            if len(layer.weight) > WIDEST:
+                raise CheckpointError(f"{self.folder}: vectors of {len(layer.weight)} numbers, expected up to {WIDEST}")
         pooling = self.multi_vector.pooling if self.multi_vector else None
         if pooling and not pooling.positions == self.document.length == self.document.expand_to:
             raise CheckpointError(
                 f"{self.folder}: documents of {self.document.length} tokens, filled up to {self.document.expand_to}, "
                 f"but pooling takes {pooling.positions}"
             )
+        if pooling and len(pooling.weight) * self.transformer.hidden > MOST_POOLED:
+            raise CheckpointError(f"{self.folder}: pooling makes {len(pooling.weight)} vectors of a document, too many")
 
     def _check(self, side: str, rules: TextRules) -> None:
         least, most = self.tokenizer.shortest(rules), self.transformer.most_tokens
@@ -130,6 +130,15 @@ class Checkpoint:
     def views(self) -> tuple[str, ...]:
         """Of dense, lexical, multi_vector: those it has."""
         return tuple(name for name in ("dense", "lexical", "multi_vector") if getattr(self, name) is not None)
+
+
+def refuse_foreign_ids(tokenizer: TextTokenizer, transformer: Transformer) -> None:
+    """Every id must have its row in the word embeddings."""
+    if tokenizer.vocabulary > transformer.vocabulary:
+        raise CheckpointError(
+            f"{tokenizer.file} has ids up to {tokenizer.vocabulary - 1}, expected fewer than the "
+            f"{transformer.vocabulary} rows of the word embeddings"
+        )
 
 
 @contextmanager

@@ -47,7 +47,7 @@ def read_file(file: Path, most_bytes: int) -> bytes:
         size = os.fstat(stream.fileno()).st_size
         if size > most_bytes:
             raise CheckpointError(f"{file} has {size} bytes, expected at most {most_bytes}")
-        return stream.read(most_bytes)
+        return stream.read(size)
 
 
 def refuse_special_files(folder: Path) -> None:

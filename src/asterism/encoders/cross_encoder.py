@@ -25,7 +25,7 @@ from .backbone_onnx import (
     written_states,
 )
 from .batching import batches
-from .checkpoint import Transformer, open_transformer, read_as, refuse_unknown
+from .checkpoint import Transformer, open_transformer, read_as, refuse_foreign_ids, refuse_unknown
 from .checkpoint_settings import shown, texts
 from .checkpoints import asterism
 from .graph import Graph
@@ -139,7 +139,9 @@ class PairScorer:
 def open_pair_model(folder: Path) -> PairModel:
     """Our own layout with a pair section, or a sequence classifier with one label."""
     with read_as(folder, "cross-encoder"):
-        return _own(folder) if asterism.recognises(folder) else _classifier_model(folder)
+        model = _own(folder) if asterism.recognises(folder) else _classifier_model(folder)
+        refuse_foreign_ids(model.tokenizer, model.transformer)
+        return model
 
 
 def _classifier_model(folder: Path) -> PairModel:

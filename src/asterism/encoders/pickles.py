@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 LARGEST_PICKLE = 16 << 20  # bytes
-MOST_OPERATIONS = 2_000_000  # about 40 a tensor
+MOST_OPERATIONS = 1_000_000  # about 40 a tensor
 MOST_ITEMS = 64  # of a tuple
 
 Granted = Callable[[str, str], Callable[..., Any]]  # module, name -> what a call of it makes

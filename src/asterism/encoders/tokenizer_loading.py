@@ -12,8 +12,9 @@ from ..errors import AsterismError, CheckpointError
 from .checkpoint_files import bounded_json, is_there, read_file
 from .checkpoint_settings import optional_json
 from .tokenizer_limits import check_tokenizer
+from .vocabulary_limits import check_vocabulary
 
-LARGEST_FILE = 64 << 20  # bytes; XLM-R's has 17 million, Gemma's 33
+LARGEST_FILE = 40 << 20  # bytes; XLM-R's has 17 million, Gemma's 33
 
 
 def open_tokenizer(folder: Path) -> tuple[Path, Tokenizer]:
@@ -21,7 +22,7 @@ def open_tokenizer(folder: Path) -> tuple[Path, Tokenizer]:
     file, words = folder / "tokenizer.json", folder / "vocab.txt"
     if is_there(file):
         content = read_file(file, LARGEST_FILE)
-        check_tokenizer(bounded_json(file, content), file)
+        _check(file, content)
         with library_errors(lambda error: CheckpointError(f"{file} cannot be read as a tokenizer: {error}")):
             return file, Tokenizer.from_buffer(content)
     if is_there(words):
@@ -30,6 +31,13 @@ def open_tokenizer(folder: Path) -> tuple[Path, Tokenizer]:
         with library_errors(lambda error: CheckpointError(f"{words} cannot be read as a tokenizer: {error}")):
             return words, BertWordPieceTokenizer(vocabulary, lowercase=lower)._tokenizer
     raise CheckpointError(f"{folder} has neither tokenizer.json nor vocab.txt, expected the model's tokenizer")
+
+
+def _check(file: Path, content: bytes) -> None:
+    """In a function of its own: what was parsed is gone before the library begins."""
+    parsed = bounded_json(file, content)
+    check_tokenizer(parsed, file)
+    check_vocabulary(parsed, file)
 
 
 @contextmanager

@@ -95,7 +95,8 @@ class TextTokenizer:
             self._tokenizer.no_padding()
             framed = self._tokenizer.encode("a").ids
             bare = self._tokenizer.encode("a", add_special_tokens=False).ids
-            self.vocabulary = 1 + max(self._tokenizer.get_vocab(with_added_tokens=True).values())
+            own = self._tokenizer.get_vocab(with_added_tokens=True).values()
+            self.vocabulary = 1 + max([*own, *framed])
         start = next((i for i in range(len(framed)) if framed[i : i + len(bare)] == bare), None) if bare else None
         if start is None:
             raise CheckpointError(f"{self.file} does not put a text between special tokens in any known way")

@@ -15,13 +15,13 @@ import numpy as np
 from ..errors import CheckpointError
 from .checkpoint_settings import shown, small_number, whole
 from .graph import FUSED, Graph
+from .size_limits import MOST_HEADS, MOST_LAYERS, WIDEST, WIDEST_INNER
 from .weights import StoredTensor, Weights
 
 ACTIVATIONS = {
     "gelu": ("Gelu", FUSED), "gelu_new": ("FastGelu", FUSED), "gelu_pytorch_tanh": ("FastGelu", FUSED),
     "relu": ("Relu", ""),
 }  # fmt: skip
-MOST_LAYERS = 256  # more than any encoder has, few enough for a graph
 WORDS = "embeddings.word_embeddings.weight"
 IGNORED = ("embeddings.position_ids", "pooler.")  # of the published files, not used by any view
 
@@ -49,9 +49,9 @@ class BertShape:
         offset = whole(config, "pad_token_id", file, 1, least=0, most=positions - 2) + 1 if roberta else 0
         return cls(
             layers=whole(config, "num_hidden_layers", file, most=MOST_LAYERS),
-            hidden=whole(config, "hidden_size", file),
-            heads=whole(config, "num_attention_heads", file),
-            inner=whole(config, "intermediate_size", file),
+            hidden=whole(config, "hidden_size", file, most=WIDEST),
+            heads=whole(config, "num_attention_heads", file, most=MOST_HEADS),
+            inner=whole(config, "intermediate_size", file, most=WIDEST_INNER),
             vocabulary=whole(config, "vocab_size", file),
             positions=positions,
             types=whole(config, "type_vocab_size", file, 2),

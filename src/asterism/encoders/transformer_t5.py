@@ -14,12 +14,11 @@ import numpy.typing as npt
 from ..errors import CheckpointError
 from .checkpoint_settings import small_number, whole
 from .graph import FUSED, Graph
+from .size_limits import FARTHEST, MOST_BUCKETS, MOST_HEADS, MOST_LAYERS, WIDEST, WIDEST_HEAD, WIDEST_INNER
 from .weights import StoredTensor, Weights
 
 FIRST = "encoder.block.0.layer.0.SelfAttention."
 IGNORED = ("decoder.", "lm_head.", "encoder.embed_tokens.")
-MOST_LAYERS = 256  # more than any encoder has, few enough for a graph
-MOST_BUCKETS, FARTHEST = 4096, 1 << 16  # 32 and 128 in all that are published
 FEED_FORWARDS = {"relu": ("Relu", "", False), "gated-gelu": ("FastGelu", FUSED, True)}
 
 
@@ -44,10 +43,10 @@ class T5Shape:
         buckets = whole(config, "relative_attention_num_buckets", file, 32, least=4, most=MOST_BUCKETS)
         return cls(
             layers=whole(config, "num_layers", file, most=MOST_LAYERS),
-            hidden=whole(config, "d_model", file),
-            heads=whole(config, "num_heads", file),
-            head=whole(config, "d_kv", file),
-            inner=whole(config, "d_ff", file),
+            hidden=whole(config, "d_model", file, most=WIDEST),
+            heads=whole(config, "num_heads", file, most=MOST_HEADS),
+            head=whole(config, "d_kv", file, most=WIDEST_HEAD),
+            inner=whole(config, "d_ff", file, most=WIDEST_INNER),
             vocabulary=whole(config, "vocab_size", file),
             buckets=buckets,
             # A quarter of the buckets stands for single distances; the rest needs some room.

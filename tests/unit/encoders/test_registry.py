@@ -14,7 +14,6 @@ import pytest
 
 from asterism.encoders import registry
 from asterism.encoders.downloads import into_cache
-from asterism.encoders.file_hashes import remembered_hashes
 from asterism.encoders.pulls import GATE
 from asterism.encoders.sources import Hub, InstalledWheel, NpmPackage, Wheel
 from asterism.errors import DownloadError, UnknownModel
@@ -117,14 +116,6 @@ def test_a_folder_of_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     into_cache(GOOD, HASHES, tmp_path / "mine" / "x")
     monkeypatch.setenv("ASTERISM_MODELS", str(tmp_path / "mine"))
     assert registry.here(registry.NamedModel("x", "", 1, HASHES, ())) == tmp_path / "mine" / "x"
-
-
-def test_hashes_are_remembered_until_a_file_changes(tmp_path: Path) -> None:
-    file = tmp_path / "x"
-    file.write_bytes(b"one")
-    assert remembered_hashes([file])[file] == hashlib.sha256(b"one").hexdigest()
-    file.write_bytes(b"other")
-    assert remembered_hashes([file])[file] == hashlib.sha256(b"other").hexdigest()
 
 
 def test_names() -> None:

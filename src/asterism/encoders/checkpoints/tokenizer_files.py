@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...errors import CheckpointError
-from ..checkpoint import LONGEST_TEXT
 from ..checkpoint_files import is_there
 from ..checkpoint_settings import optional_json
+from ..size_limits import LONGEST_TEXT
 from ..tokens import TextTokenizer
 from ..weights import Weights
 
