@@ -6,21 +6,19 @@ letter, and the process is gone: memory that Rust does not get is no error but a
 
 from __future__ import annotations
 
-import base64
-import binascii
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..errors import CheckpointError
+from .charsmap import map_growth
 from .checkpoint_settings import shown
 
 MOST_STEPS = 32  # of one section
 DEEPEST = 4  # sequences inside of each other
-MOST_GROWTH = 1024  # bytes of a byte; T5 and XLM-R come to 528, by the bounds below
+MOST_GROWTH = 256  # bytes of a byte; T5 and XLM-R come to 176, by the bounds below
 LONGEST_STRING = 4096  # characters of a pattern, a replacement, a prefix
-LARGEST_MAP = 4 << 20  # characters of a precompiled map; that of T5 has 300,000
 MOST_PIECES = 64  # of a template, and ids of each
 LONGEST_WORD = 1000  # characters that WordPiece cuts: it takes their square; 100 in all that are published
 
@@ -101,7 +99,7 @@ def _growth(step: Mapping[str, Any], file: Path) -> int:
     """Bytes that a step can make of one byte; 1 for the steps of which the file cannot choose it."""
     kind = step["type"]
     if kind == "Precompiled":
-        return _longest_replacement(step.get("precompiled_charsmap"), file)
+        return _map_growth(step.get("precompiled_charsmap"), file)
     if kind == "ByteLevel":
         return 4 if step.get("add_prefix_space") else 2
     if kind not in ("Replace", "Prepend", "Metaspace"):
@@ -113,25 +111,16 @@ def _growth(step: Mapping[str, Any], file: Path) -> int:
     return 1 + size  # put before each piece, or in place of an empty match
 
 
+def _map_growth(charsmap: Any, file: Path) -> int:
+    try:
+        return 1 if charsmap is None else map_growth(charsmap)
+    except ValueError as error:
+        raise CheckpointError(f"{file} has a precompiled_charsmap that cannot be used: {error}") from error
+
+
 def _pieces(step: Mapping[str, Any]) -> int:
     """How often a template can repeat a text."""
     return max([1, *(len(step[name]) for name in ("single", "pair") if isinstance(step.get(name), list | str))])
-
-
-def _longest_replacement(charsmap: Any, file: Path) -> int:
-    """Of SentencePiece's map: the size of a trie, the trie, and replacements that end with a zero."""
-    if charsmap is None:
-        return 1
-    try:
-        if not isinstance(charsmap, str) or len(charsmap) > LARGEST_MAP:
-            raise ValueError("too large")
-        raw = base64.b64decode(charsmap, validate=True)
-        begin = 4 + int.from_bytes(raw[:4], "little")
-        if begin > len(raw):
-            raise ValueError("too short")
-    except (binascii.Error, ValueError) as error:
-        raise CheckpointError(f"{file} has a precompiled_charsmap that cannot be used: {error}") from error
-    return max(1, max(map(len, raw[begin:].split(b"\0"))))
 
 
 def _check_model(model: Mapping[str, Any], file: Path) -> None:

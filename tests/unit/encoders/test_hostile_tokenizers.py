@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import base64
 import json
+import struct
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from tokenizers import normalizers
 
+from asterism.encoders.charsmap import map_growth
 from asterism.encoders.tokenizer_limits import check_tokenizer
 from asterism.encoders.tokens import TextRules, TextTokenizer
 from asterism.encoders.vocabulary_limits import _prefixes
@@ -16,7 +20,21 @@ from asterism.errors import CheckpointError, EncodingError
 from tests import layouts
 from tests.faults import hostile_tokenizers as hostile
 
-CHARSMAP = base64.b64encode(b"\4\0\0\0" + bytes(4) + b"x" * 33 + b"\0").decode()  # as long as nmt_nfkc's longest
+
+def precompiled(found: dict[int, bytes]) -> str:
+    """A map of single bytes, its trie as SentencePiece writes it: children at 256 ^ byte, leaves at 512 + byte."""
+    trie, replacements = np.zeros(1024, "<u4"), b""
+    trie[0] = 256 << 10
+    for byte, replacement in found.items():
+        child, leaf = 256 ^ byte, 512 + byte
+        trie[child] = ((child ^ leaf) << 10) | 1 << 8 | byte
+        trie[leaf] = 1 << 31 | len(replacements)
+        replacements += replacement + b"\0"
+    return base64.b64encode(struct.pack("<I", trie.nbytes) + trie.tobytes() + replacements).decode()
+
+
+# As nmt_nfkc has it: its longest replacement, of 33 bytes, is that of a character of three bytes.
+CHARSMAP = base64.b64encode(struct.pack("<I", 4) + bytes(4) + b"x" * 33 + b"\0").decode()
 REPLACE_SPACES = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": "▁"}
 METASPACE = {"type": "Metaspace", "replacement": "▁", "add_prefix_space": True, "prepend_scheme": "always"}
 QUOTES = {"type": "Replace", "pattern": {"String": "``"}, "content": '"'}
@@ -89,7 +107,7 @@ def changed(folder: Path, section: str, value: Any) -> Path:
 
 def test_four_steps_of_a_thousand(tmp_path: Path) -> None:
     folder = changed(tmp_path, "normalizer", sequence("normalizers", *[hostile.THOUSAND] * 4))
-    with pytest.raises(CheckpointError, match="up to 1000000000000 times as long, expected 1024 at most"):
+    with pytest.raises(CheckpointError, match="up to 1000000000000 times as long, expected 256 at most"):
         TextTokenizer(folder)
 
 
@@ -152,6 +170,18 @@ def test_pieces_that_would_fill_the_memory(tmp_path: Path, vocabulary: Any, mess
 def test_beginnings_are_counted_once() -> None:
     pieces = [b"a", b"ab", b"abc", b"b", "東京".encode(), "東".encode()]
     assert _prefixes(pieces, max(map(len, pieces))) == len({piece[:i] for piece in pieces for i in range(1, 7)} - {b""})
+
+
+def test_the_growth_of_a_map() -> None:
+    """Counted as the library does it."""
+    for found in ({97: b"x" * 50}, {97: b"b", 98: b"yy" * 20}, {0xC3: b"z" * 30}):
+        raw = base64.b64decode(precompiled(found))
+        normalizer = normalizers.Precompiled(raw)
+        made = {byte: normalizer.normalize_str(chr(byte)) for byte in found if byte < 128}
+        assert all(made[byte].encode() == found[byte] for byte in made)
+        assert map_growth(precompiled(found)) == max(map(len, found.values()))
+    assert map_growth(CHARSMAP) == 11
+    assert map_growth(precompiled({})) == 1
 
 
 def test_added_tokens_without_end(tmp_path: Path) -> None:
