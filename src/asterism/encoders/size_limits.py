@@ -5,7 +5,7 @@ A file of a few megabytes can hold a layer of a million rows and one column, who
 
 from __future__ import annotations
 
-MOST_LAYERS = 256  # of a transformer; a graph of more takes minutes to load
+MOST_LAYERS = 64  # of a transformer; 48 in XLM-R XXL. A graph of hundreds takes minutes to make and to load
 WIDEST = 1 << 14  # states and vectors
 WIDEST_INNER = 1 << 17  # between the two products of a layer; 65,536 in T5-11B
 MOST_HEADS = 256

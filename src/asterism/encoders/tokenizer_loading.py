@@ -14,6 +14,7 @@ from .checkpoint_settings import optional_json
 from .tokenizer_limits import check_tokenizer
 from .vocabulary_limits import check_vocabulary
 
+MOST_WORDS = 1_000_000  # of a vocab.txt; the multilingual BERT has 119,547
 LARGEST_FILE = 40 << 20  # bytes; XLM-R's has 17 million, Gemma's 33
 
 
@@ -57,8 +58,11 @@ def library_errors(told: Callable[[BaseException], AsterismError]) -> Iterator[N
 
 def _numbered_lines(file: Path) -> dict[str, int]:
     """A token in each line; of one that is there twice the last counts, as in the library."""
+    content = read_file(file, LARGEST_FILE)
+    if content.count(b"\n") > MOST_WORDS:
+        raise CheckpointError(f"{file} has more than {MOST_WORDS} lines, expected a token in each")
     try:
-        lines = read_file(file, LARGEST_FILE).decode("utf-8").removesuffix("\n").split("\n")
+        lines = content.decode("utf-8").removesuffix("\n").split("\n")
     except UnicodeDecodeError as error:
         raise CheckpointError(f"{file} is no text in UTF-8: {error}") from error
     return {line.rstrip(): number for number, line in enumerate(lines)}

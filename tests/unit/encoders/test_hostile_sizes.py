@@ -14,6 +14,7 @@ import pytest
 
 import asterism
 from asterism.encoders.safetensors_files import read_safetensors
+from asterism.encoders.vocabulary_limits import check_vocabulary
 from asterism.encoders.weight_files import open_weights
 from asterism.errors import CheckpointError
 from tests import layouts
@@ -107,6 +108,16 @@ def test_rows_that_are_filled_up_without_end(tmp_path: Path) -> None:
     vectors = {"layers": ["unit_length"]}
     with pytest.raises(CheckpointError, match="filled up to 1000000, expected at most 1000000 and 1024"):
         asterism.load_encoder(on_a_t5(tmp_path / "model", {}, query=query, multi_vector=vectors))
+
+
+def test_a_large_honest_vocabulary_is_allowed() -> None:
+    """As many pieces, as long and as alike as those of XLM-R."""
+    rng = np.random.default_rng(0)
+    letters = np.frombuffer(b"etaoinshrdlu", np.uint8)[rng.integers(12, size=(250_000, 10))].tobytes().decode()
+    sizes = rng.integers(3, 11, 250_000).tolist()
+    pieces = {"▁" + letters[10 * number : 10 * number + size] for number, size in enumerate(sizes)}
+    content = {"model": {"type": "Unigram", "vocab": [[piece, -1.0] for piece in pieces]}}
+    check_vocabulary(content, Path("tokenizer.json"))
 
 
 def test_vectors_without_end(tmp_path: Path) -> None:

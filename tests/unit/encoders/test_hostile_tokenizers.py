@@ -156,7 +156,7 @@ def test_padding_and_truncation_of_the_file_do_not_count(tmp_path: Path) -> None
     ("vocabulary", "message"),
     [
         ([["x" * 10**6, -1.0]], "a piece of 1000000 bytes, expected at most 256"),
-        ([[f"{i:x}".zfill(250)[::-1], -1.0] for i in range(9000)], "beginnings, expected at most 2000000"),
+        ([[f"{i:x}".zfill(250)[::-1], -1.0] for i in range(9000)], "beginnings, expected at most 290000"),
         ([3], "expected a list of pieces and their scores"),
         ({"a": 1}, "expected a list of pieces and their scores"),
     ],
@@ -188,6 +188,12 @@ def test_added_tokens_without_end(tmp_path: Path) -> None:
     added = [{"id": 0, "content": "x" * 10**6 + "y", "special": True}]
     with pytest.raises(CheckpointError, match="1000001 characters of added tokens"):
         TextTokenizer(changed(tmp_path, "added_tokens", added))
+
+
+def test_a_vocabulary_of_lines_without_end(tmp_path: Path) -> None:
+    (tmp_path / "vocab.txt").write_text("a\n" * 1_000_001)
+    with pytest.raises(CheckpointError, match="has more than 1000000 lines"):
+        TextTokenizer(tmp_path)
 
 
 def test_a_section_twice(tmp_path: Path) -> None:
