@@ -11,7 +11,6 @@ import tarfile
 import tempfile
 import zipfile
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Protocol
@@ -148,15 +147,19 @@ class Hub:
         """Download with huggingface_hub, all of one commit; a file that the repository does not have is left out."""
         try:
             from huggingface_hub import hf_hub_download, model_info
-            from huggingface_hub.errors import EntryNotFoundError
+            from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
         except ImportError:
             raise DownloadError("the hub needs huggingface_hub: pip install 'asterism[hub]'") from None
         asked = "its newest commit" if revision is None else f"commit {revision}"
         try:
             commit = str(model_info(self.repository, revision=revision).sha)
             for asked in names:
-                with suppress(EntryNotFoundError):
+                try:
                     hf_hub_download(self.repository, asked, revision=commit, local_dir=to)
+                except LocalEntryNotFoundError:  # the line is dead, which says nothing about the repository
+                    raise
+                except EntryNotFoundError:
+                    continue
         except Exception as error:  # dozens of classes, of several libraries
             line = next(iter(str(error).splitlines()), "")
             raise DownloadError(f"{asked}: {type(error).__name__} {line}") from error

@@ -22,6 +22,10 @@ class EntryNotFoundError(Exception):
     """As huggingface_hub names it."""
 
 
+class LocalEntryNotFoundError(EntryNotFoundError):
+    """As huggingface_hub names it: without a network."""
+
+
 class Network:
     """The edge to the network: a repository of which there are commits, the newest first."""
 
@@ -29,6 +33,7 @@ class Network:
         self.commits = {OLD: {"config.json": b"old", "weights.bin": b"old weights"}}
         self.asked: list[tuple[str, str]] = []
         self.moves_while_fetching = False
+        self.dead_at = ""
 
     def model_info(self, repository: str, *, revision: str | None = None) -> Any:
         if revision is not None and revision not in self.commits:
@@ -37,6 +42,8 @@ class Network:
 
     def hf_hub_download(self, repository: str, name: str, *, revision: str, local_dir: Path) -> None:
         self.asked.append((name, revision))
+        if name == self.dead_at:
+            raise LocalEntryNotFoundError("no connection")
         if name not in self.commits[revision]:
             raise EntryNotFoundError(name)
         (local_dir / name).write_bytes(self.commits[revision][name])
@@ -53,6 +60,7 @@ def network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Network:
     network, package, errors = Network(), ModuleType("huggingface_hub"), ModuleType("huggingface_hub.errors")
     package.hf_hub_download, package.model_info = network.hf_hub_download, network.model_info  # type: ignore[attr-defined]
     errors.EntryNotFoundError = EntryNotFoundError  # type: ignore[attr-defined]
+    errors.LocalEntryNotFoundError = LocalEntryNotFoundError  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "huggingface_hub", package)
     monkeypatch.setitem(sys.modules, "huggingface_hub.errors", errors)
     return network
@@ -79,6 +87,12 @@ def test_fetched_again_it_is_the_same(network: Network) -> None:
     assert here(MODEL) is None
     assert (fetch(MODEL) / "weights.bin").read_bytes() == b"old weights"
     assert json.loads((folder / RECORD).read_text())["revision"] == OLD
+
+
+def test_a_dead_line_is_no_file_that_is_not_there(network: Network) -> None:
+    network.dead_at = "tokenizer_config.json"
+    with pytest.raises(DownloadError, match=r"tokenizer_config\.json: LocalEntryNotFoundError no connection"):
+        fetch(MODEL)
 
 
 def test_a_commit_that_is_gone(network: Network) -> None:
