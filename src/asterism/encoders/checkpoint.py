@@ -58,7 +58,7 @@ class UnwrittenTransformer:
         wide = "dim" if "hidden_size" not in config and "dim" in config else "hidden_size"  # the former in DistilBERT
         self.hidden = whole(config, wide, file, most=largest)
         self.vocabulary = whole(config, "vocab_size", file, most=largest)
-        self.most_tokens: int | None = whole(config, "max_position_embeddings", file, LONGEST_TEXT, most=LONGEST_TEXT)
+        self.most_tokens = whole(config, "max_position_embeddings", file, 0, least=0) or None
 
     def tensors(self) -> list[StoredTensor]:
         """None that we know by name."""

@@ -61,8 +61,8 @@ def whole(
 
 
 def small_number(settings: Mapping[str, Any], name: str, file: Path, default: float) -> float:
-    """The ε of a norm: from 0 to 1."""
-    value = settings.get(name, default)
+    """The ε of a norm: from 0 to 1; `default` where it is not given or null."""
+    value = default if settings.get(name) is None else settings[name]
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
         raise CheckpointError(f"{file}: {name} is {shown(value)}, expected a number from 0 to 1")
     return float(value)

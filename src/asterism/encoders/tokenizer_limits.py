@@ -36,6 +36,7 @@ SECTIONS = {
     "post_processor": ("processors", "BertProcessing ByteLevel RobertaProcessing TemplateProcessing"),
     "decoder": ("decoders", "BPEDecoder ByteFallback ByteLevel CTC Fuse Metaspace Replace Strip WordPiece"),
 }
+PUT_IN = {"Replace": "content", "Prepend": "prepend", "Metaspace": "replacement"}  # what they put into a text
 MODELS = ("BPE", "Unigram", "WordLevel", "WordPiece")
 
 
@@ -102,10 +103,10 @@ def _growth(step: Mapping[str, Any], file: Path) -> int:
         return _map_growth(step.get("precompiled_charsmap"), file)
     if kind == "ByteLevel":
         return 4 if step.get("add_prefix_space") else 2
-    if kind not in ("Replace", "Prepend", "Metaspace"):
+    if kind not in PUT_IN:
         return 1
-    size = len(str(step.get("content", step.get("prepend", step.get("replacement")))).encode("utf-8", "replace"))
-    pattern = step.get("pattern")
+    size = len(str(step.get(PUT_IN[kind])).encode("utf-8", "replace"))
+    pattern = step.get("pattern") if kind == "Replace" else None
     if isinstance(pattern, dict) and isinstance(pattern.get("String"), str) and pattern["String"]:
         return max(1, math.ceil(size / len(pattern["String"].encode("utf-8", "replace"))))
     return 1 + size  # put before each piece, or in place of an empty match
@@ -124,7 +125,7 @@ def _pieces(step: Mapping[str, Any]) -> int:
 
 
 def _check_model(model: Mapping[str, Any], file: Path) -> None:
-    if model.get("type") not in MODELS:
+    if "type" in model and model["type"] not in MODELS:  # the first versions of the library did not write it
         raise CheckpointError(f"{file} has a model {shown(model.get('type'))}, expected one of {', '.join(MODELS)}")
     longest = model.get("max_input_chars_per_word", 100)
     if type(longest) is not int or not 0 <= longest <= LONGEST_WORD:

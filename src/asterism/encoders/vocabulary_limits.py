@@ -24,7 +24,7 @@ MOST_ADDED = 1_000_000  # characters of all added tokens, which are looked for a
 def check_vocabulary(content: Mapping[str, Any], file: Path) -> None:
     """Of a tokenizer.json: the model's pieces, and the added tokens."""
     model = content["model"]
-    if model.get("type") == "Unigram":
+    if model.get("type") == "Unigram" or isinstance(model.get("vocab"), list):
         _check_pieces(model.get("vocab"), file)
     added = content.get("added_tokens") or []
     if not isinstance(added, list) or not all(isinstance(token, dict) for token in added):

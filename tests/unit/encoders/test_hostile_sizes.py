@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import asterism
+from asterism.encoders.checkpoint import UnwrittenTransformer
 from asterism.encoders.safetensors_files import read_safetensors
 from asterism.encoders.vocabulary_limits import check_vocabulary
 from asterism.encoders.weight_files import open_weights
@@ -41,13 +42,20 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     ],
 )
 def test_sizes(models: dict[str, Path], tmp_path: Path, kind: str, name: str, value: Any) -> None:
-    if (name == "layer_norm_eps" and value == 0) or (name.startswith("relative") and value is None):
+    if (name == "layer_norm_eps" and value in (0, None)) or (name.startswith("relative") and value is None):
         return  # may be
     shutil.copytree(models[kind], tmp_path / "model")
     content = json.loads((tmp_path / "model" / "config.json").read_text())
     write(tmp_path / "model" / "config.json", content | {name: value})
     with pytest.raises(CheckpointError, match=r"config\.json|expected"):
         asterism.load_encoder(tmp_path / "model")
+
+
+def test_lengths_of_an_architecture_that_is_not_known(models: dict[str, Path]) -> None:
+    weights, file = open_weights(models["bert"]), Path("config.json")
+    config = {"model_type": "x", "vocab_size": 100, "hidden_size": 32}
+    assert UnwrittenTransformer(config, weights, file).most_tokens is None
+    assert UnwrittenTransformer(config | {"max_position_embeddings": 77}, weights, file).most_tokens == 77
 
 
 def test_sizes_of_an_architecture_that_is_not_known(models: dict[str, Path], tmp_path: Path) -> None:

@@ -91,6 +91,19 @@ PUBLISHED = {  # steps as the published files have them: normalizer, pre_tokeniz
 }
 
 
+def test_a_model_without_a_type(tmp_path: Path) -> None:
+    """As the first versions of the library wrote it, and the files of BERT and RoBERTa still are."""
+    layouts.wordpiece(tmp_path)
+    content = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
+    del content["model"]["type"]
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content), encoding="utf-8")
+    assert len(TextTokenizer(tmp_path).encode(["fox"], TextRules(0))[0].ids) == 1
+    content["model"] = {"unk_id": 0, "vocab": [["<unk>", 0.0], ["x" * 10**6, -1.0]]}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(CheckpointError, match="a piece of 1000000 bytes"):
+        TextTokenizer(tmp_path)
+
+
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_steps_of_published_tokenizers(name: str) -> None:
     normalizer, pre_tokenizer, post_processor = PUBLISHED[name]
@@ -125,6 +138,8 @@ def test_four_steps_of_a_thousand(tmp_path: Path) -> None:
             hostile._precompiled(b"\4\0\0\0\xff\xff\xff\xffabc\0"),
             "used on a text: index out of",
         ),
+        ("normalizer", {"type": "Prepend", "prepend": "x" * 3000, "content": ""}, "up to 3001 times as long"),
+        ("normalizer", {"type": "Prepend", "prepend": "x" * 3000, "pattern": {"String": "y" * 4000}}, "3001 times"),
         ("pre_tokenizer", sequence("pretokenizers", *[hostile.BYTES] * 20), "times as long"),
         ("pre_tokenizer", {"type": "FixedLength", "length": 0}, "'FixedLength', expected one of"),
         ("post_processor", hostile._template([hostile.PIECE] * 1000, 1), "a list of more than 64 values"),
