@@ -13,75 +13,75 @@ from .hostile_json import RAW, change_values, write
 Json = dict[str, Any]
 
 
-def _replace(pattern: str, content: str, kind: str = "String") -> Json:
+def replacing(pattern: str, content: str, kind: str = "String") -> Json:
     return {"type": "Replace", "pattern": {kind: pattern}, "content": content}
 
 
-def _sequence(*steps: Any, key: str = "normalizers") -> Json:
+def sequence_of(*steps: Any, key: str = "normalizers") -> Json:
     return {"type": "Sequence", key: list(steps)}
 
 
-def _nested(step: Json, times: int, key: str = "normalizers") -> Json:
+def nested(step: Json, times: int, key: str = "normalizers") -> Json:
     for _ in range(times):
-        step = _sequence(step, key=key)
+        step = sequence_of(step, key=key)
     return step
 
 
-def _precompiled(raw: bytes) -> Json:
+def with_map(raw: bytes) -> Json:
     return {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(raw).decode()}
 
 
-THOUSAND = _replace("a", "a" * 1000)
+THOUSAND = replacing("a", "a" * 1000)
 SPLIT = {"type": "Split", "pattern": {"Regex": ""}, "behavior": "Isolated", "invert": False}
 BYTES = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": False}
 PIECE = {"Sequence": {"id": "A", "type_id": 0}}
 MANY = {"SpecialToken": {"id": "[CLS]", "type_id": 0}}
 
 
-def _template(pieces: list[Json], ids: int) -> Json:
+def template(pieces: list[Json], ids: int) -> Json:
     token = {"id": "[CLS]", "ids": [1] * ids, "tokens": ["[CLS]"] * ids}
     return {"type": "TemplateProcessing", "single": pieces, "pair": pieces, "special_tokens": {"[CLS]": token}}
 
 
 NORMALIZERS: list[Any] = [
-    _sequence(THOUSAND, THOUSAND, THOUSAND, THOUSAND),
-    _sequence(_replace("", "x" * 3000, "Regex"), _replace("x", "y" * 3000)),
-    _sequence(*[{"type": "Prepend", "prepend": "▁" * 500}] * 3),
-    _sequence(*[_replace("(?=.)", "xx", "Regex")] * 30),
-    _sequence(*[{"type": "ByteLevel"}] * 40),
-    _replace("(a|aa)+$|(.*)*!", "b", "Regex"),
-    _replace("(" * 5000, "b", "Regex"),
-    _replace("a", "b" * 10**6),
-    _nested(THOUSAND, 60),
-    _sequence(*[{"type": "NFKD"}] * 100_000),
-    _precompiled(b"\4\0\0\0\xff\xff\xff\xff" + b"x" * 100_000),
-    _precompiled(b"\xff\xff\xff\xff"),
-    _precompiled(b"\4\0\0\0\xff\xff\xff\xffabc\0"),
+    sequence_of(THOUSAND, THOUSAND, THOUSAND, THOUSAND),
+    sequence_of(replacing("", "x" * 3000, "Regex"), replacing("x", "y" * 3000)),
+    sequence_of(*[{"type": "Prepend", "prepend": "▁" * 500}] * 3),
+    sequence_of(*[replacing("(?=.)", "xx", "Regex")] * 30),
+    sequence_of(*[{"type": "ByteLevel"}] * 40),
+    replacing("(a|aa)+$|(.*)*!", "b", "Regex"),
+    replacing("(" * 5000, "b", "Regex"),
+    replacing("a", "b" * 10**6),
+    nested(THOUSAND, 60),
+    sequence_of(*[{"type": "NFKD"}] * 100_000),
+    with_map(b"\4\0\0\0\xff\xff\xff\xff" + b"x" * 100_000),
+    with_map(b"\xff\xff\xff\xff"),
+    with_map(b"\4\0\0\0\xff\xff\xff\xffabc\0"),
     {"type": "Precompiled", "precompiled_charsmap": "ä"},
     {"pattern": {"String": "a"}, "content": "b" * 1000},
     {"type": ["Replace"]},
     {"type": "BertNormalizer"},
 ]
 PRE_TOKENIZERS: list[Any] = [
-    _sequence(SPLIT, *[BYTES] * 20, key="pretokenizers"),
-    _sequence(
+    sequence_of(SPLIT, *[BYTES] * 20, key="pretokenizers"),
+    sequence_of(
         *[{"type": "Metaspace", "replacement": "\U0001f98a", "prepend_scheme": "always", "split": True}] * 12,
         key="pretokenizers",
     ),
     {"type": "Metaspace", "replacement": "abc", "prepend_scheme": "always"},
-    _nested(SPLIT, 90, "pretokenizers"),
+    nested(SPLIT, 90, "pretokenizers"),
     {"type": "FixedLength", "length": 0},
     {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False},
     {"type": "Split", "pattern": {"Regex": "((((.{900}){900}){900}){900})*"}, "behavior": "Removed", "invert": True},
 ]
 POST_PROCESSORS: list[Any] = [
-    _template([PIECE] * 100_000, 1),
-    _template([MANY] * 3000, 3000),
-    _sequence(*[_template([PIECE] * 60, 1)] * 6, key="processors"),
-    _template([MANY, PIECE], 100_000),
-    _template([], 1),
-    _template([MANY], 1),
-    _nested(_template([PIECE], 1), 100, "processors"),
+    template([PIECE] * 100_000, 1),
+    template([MANY] * 3000, 3000),
+    sequence_of(*[template([PIECE] * 60, 1)] * 6, key="processors"),
+    template([MANY, PIECE], 100_000),
+    template([], 1),
+    template([MANY], 1),
+    nested(template([PIECE], 1), 100, "processors"),
 ]
 MODELS: list[Json] = [
     {"max_input_chars_per_word": 10**12},
@@ -109,7 +109,7 @@ WHOLE: list[Json] = [
     {"added_tokens": [{"id": 2**32 - 1, "content": "a", "special": True, "normalized": False}]},
     {"added_tokens": [{"id": i, "content": "", "special": True} for i in range(3)]},
     {"added_tokens": [{"id": i, "content": f"{i}" * 1000, "special": True} for i in range(9000)]},
-    {"decoder": _nested({"type": "Fuse"}, 100, "decoders")},
+    {"decoder": nested({"type": "Fuse"}, 100, "decoders")},
     {"model": None},
 ]
 

@@ -127,24 +127,24 @@ def test_four_steps_of_a_thousand(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("section", "value", "message"),
     [
-        ("normalizer", hostile._nested(hostile.THOUSAND, 60), "nested more than 4 times"),
+        ("normalizer", hostile.nested(hostile.THOUSAND, 60), "nested more than 4 times"),
         ("normalizer", sequence("normalizers", *[{"type": "NFC"}] * 40), "no list of at most 32 steps"),
         ("normalizer", {"pattern": {"String": "a"}, "content": "b"}, "normalizer has None, expected one of"),
-        ("normalizer", hostile._replace("(" * 5000, "b", "Regex"), "a string of more than 4096 characters"),
-        ("normalizer", hostile._precompiled(b"\4\0\0\0" + b"x" * 10**5), "times as long"),
-        ("normalizer", hostile._precompiled(b"\xff\xff\xff\xff"), "precompiled_charsmap that cannot be used"),
+        ("normalizer", hostile.replacing("(" * 5000, "b", "Regex"), "a string of more than 4096 characters"),
+        ("normalizer", hostile.with_map(b"\4\0\0\0" + b"x" * 10**5), "times as long"),
+        ("normalizer", hostile.with_map(b"\xff\xff\xff\xff"), "precompiled_charsmap that cannot be used"),
         (
             "normalizer",
-            hostile._precompiled(b"\4\0\0\0\xff\xff\xff\xffabc\0"),
+            hostile.with_map(b"\4\0\0\0\xff\xff\xff\xffabc\0"),
             "used on a text: index out of",
         ),
         ("normalizer", {"type": "Prepend", "prepend": "x" * 3000, "content": ""}, "up to 3001 times as long"),
         ("normalizer", {"type": "Prepend", "prepend": "x" * 3000, "pattern": {"String": "y" * 4000}}, "3001 times"),
         ("pre_tokenizer", sequence("pretokenizers", *[hostile.BYTES] * 20), "times as long"),
         ("pre_tokenizer", {"type": "FixedLength", "length": 0}, "'FixedLength', expected one of"),
-        ("post_processor", hostile._template([hostile.PIECE] * 1000, 1), "a list of more than 64 values"),
-        ("post_processor", sequence("processors", *[hostile._template([hostile.PIECE] * 60, 1)] * 3), "times as long"),
-        ("decoder", hostile._nested({"type": "Fuse"}, 100, "decoders"), "nested more than 4 times"),
+        ("post_processor", hostile.template([hostile.PIECE] * 1000, 1), "a list of more than 64 values"),
+        ("post_processor", sequence("processors", *[hostile.template([hostile.PIECE] * 60, 1)] * 3), "times as long"),
+        ("decoder", hostile.nested({"type": "Fuse"}, 100, "decoders"), "nested more than 4 times"),
         ("model", {"type": "WordPiece", "max_input_chars_per_word": 10**12}, "max_input_chars_per_word is 10{12}"),
         ("model", None, "has no model"),
     ],
@@ -156,7 +156,7 @@ def test_steps_that_hurt(tmp_path: Path, section: str, value: Any, message: str)
 
 def test_a_pattern_without_end_is_an_error(tmp_path: Path) -> None:
     """The library gives up, in a panic, on a pattern that tries everything."""
-    tokenizer = TextTokenizer(changed(tmp_path, "normalizer", hostile._replace("(a|aa)+$", "b", "Regex")))
+    tokenizer = TextTokenizer(changed(tmp_path, "normalizer", hostile.replacing("(a|aa)+$", "b", "Regex")))
     with pytest.raises(EncodingError, match=r"cannot be used on these texts: .*retry-limit"):
         tokenizer.encode(["a" * 60 + "!"], TextRules(0))
 
