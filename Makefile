@@ -62,7 +62,7 @@ sanitize: $(SANITIZED)/.installed
 	--ignore tests/unit/encoders --ignore tests/unit/evaluation --ignore tests/parity/test_encoders_equal_references.py \
 	--ignore tests/parity/test_default_model.py --ignore tests/unit/retriever \
 	--ignore tests/unit/command_line \
-	--ignore tests/faults/test_killed_writers.py
+	--ignore tests/faults/test_killed_writers.py --ignore tests/faults/test_hostile_checkpoints.py
 
 $(SANITIZED)/.installed: $(NATIVE) $(wildcard src/asterism/*.py src/asterism/*/*.py)
 	$(PYTHON) -m venv $(SANITIZED)

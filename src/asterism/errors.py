@@ -24,6 +24,8 @@ AsterismError
 
 from __future__ import annotations
 
+LONGEST_MESSAGE = 1000  # characters
+
 
 class AsterismError(Exception):
     """The root: catching it catches everything below."""
@@ -65,11 +67,19 @@ class ModelDiffers(InputError):
     """A model that is not the one an index was built with."""
 
 
-class CheckpointError(AsterismError):
+class _QuotingError(AsterismError):
+    """One that quotes what others wrote, files or messages of a library: it stays one line of bounded length."""
+
+    def __init__(self, message: str) -> None:
+        line = " ".join(message.split())
+        super().__init__(line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]} …")
+
+
+class CheckpointError(_QuotingError):
     """A checkpoint's files are not as their layout says."""
 
 
-class EncodingError(AsterismError):
+class EncodingError(_QuotingError):
     """The runtime failed while it was working on texts."""
 
 

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any, NoReturn
 
 
-def parse_json(text: str | bytes) -> Any:
-    """Like json.loads, but NaN, Infinity and text nested beyond what Python can follow are ValueErrors too."""
+def parse_json(text: str | bytes, *, unique: bool = False) -> Any:
+    """Like json.loads, but NaN, Infinity and text nested beyond what Python can follow are ValueErrors too.
+
+    With `unique` a key that an object has twice is one as well: another reader may take the other of the two.
+    """
+    hook = _refuse_repeated if unique else None
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=hook)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON number")
+
+
+def _refuse_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        ((name, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"it has the key {name!r} twice")
+    return found

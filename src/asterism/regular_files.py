@@ -45,7 +45,7 @@ def read_regular(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
         size = os.fstat(descriptor).st_size
         if size > most_bytes:
             raise OSError(errno.EFBIG, f"it has {size} bytes, expected at most {most_bytes}", str(path))
-        return file.read(most_bytes)
+        return file.read(size)  # not more: that much would be allocated at once
 
 
 def stream_regular(path: Path, *, links: bool = False) -> BinaryIO:

@@ -12,7 +12,7 @@ import pytest
 
 import asterism
 from asterism.encoders.registry import DEFAULT, HEADS
-from asterism.encoders.weights import read_safetensors
+from asterism.encoders.safetensors_files import read_safetensors
 
 from .references import GOLDEN, MINILM_TEXTS
 from .references import minilm as states_by_transformers

@@ -14,6 +14,7 @@ import onnxruntime
 from onnx import TensorProto
 
 from ..errors import CheckpointError, EncodingError
+from ..regular_files import read_regular
 from ..settings import Precision, cores
 from .backbone import Floats, Output
 from .checkpoint import Checkpoint, Transformer
@@ -25,6 +26,7 @@ from .tokens import TextTokenizer
 from .weights import StoredTensor
 
 LONG_ROW = 1024  # tokens
+LARGEST_GRAPH = 1 << 31  # bytes: protobuf has no larger ones
 GRAPH_VERSION = 5  # part of every graph's key: raise it when the nodes change
 
 
@@ -65,7 +67,7 @@ def kept_graph(parts: Sequence[str], write: Callable[[], bytes]) -> bytes:
     key = hashlib.sha256("\n".join([f"graph {GRAPH_VERSION}", onnxruntime.__version__, *parts]).encode()).hexdigest()
     file = cache_folder() / "graphs" / f"{key}.graph"
     with suppress(OSError):
-        content = file.read_bytes()
+        content = read_regular(file, LARGEST_GRAPH)
         if content[:64] == hashlib.sha256(content[64:]).hexdigest().encode():
             return content[64:]
     model = write()
@@ -93,6 +95,8 @@ def written_model(
     inputs = {"ids": ids, "lengths": np.full(rows, tokens, np.int32), "types": ids * 0}
     inputs["pool"] = np.zeros((rows, 1, tokens), np.float32)
     measured = OnnxSession(measuring.model(), folder, cores(0)).run(measuring.ranges, inputs)
+    if not all(np.isfinite(values).all() for values in measured.values()):
+        raise CheckpointError(f"{folder}: states become infinite on plain English, expected weights of a trained model")
     quantised = Int8Graph(measuring.smoothings(measured))
     write(quantised)
     return quantised.model()

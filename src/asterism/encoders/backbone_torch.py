@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ..errors import CheckpointError, MissingPackage
 from .backbone import Floats, Output
 from .checkpoint import Checkpoint
+from .checkpoint_files import refuse_special_files
 from .heads import through
 
 try:
@@ -60,6 +61,7 @@ class TorchBackbone:
 def _loaded(checkpoint: Checkpoint) -> Any:
     """Every tensor must come from the file: transformers would fill in random ones and only warn."""
     folder = checkpoint.folder
+    refuse_special_files(folder)
     here = {"local_files_only": True, "trust_remote_code": False}
     try:
         config = AutoConfig.from_pretrained(folder, **here)

@@ -25,13 +25,15 @@ from .backbone_onnx import (
     written_states,
 )
 from .batching import batches
-from .checkpoint import Transformer, open_transformer, refuse_unknown
+from .checkpoint import Transformer, open_transformer, read_as, refuse_foreign_ids, refuse_unknown
+from .checkpoint_settings import shown, texts
 from .checkpoints import asterism
 from .graph import Graph
 from .heads import Layers, Linear, through
 from .tokens import Row, TextRules, TextTokenizer, checked
 from .transformer_bert import Bert
-from .weights import Weights, open_weights
+from .weight_files import open_weights
+from .weights import Weights
 
 Floats = npt.NDArray[np.float32]
 
@@ -136,8 +138,13 @@ class PairScorer:
 
 def open_pair_model(folder: Path) -> PairModel:
     """Our own layout with a pair section, or a sequence classifier with one label."""
-    if asterism.recognises(folder):
-        return _own(folder)
+    with read_as(folder, "cross-encoder"):
+        model = _own(folder) if asterism.recognises(folder) else _classifier_model(folder)
+        refuse_foreign_ids(model.tokenizer, model.transformer)
+        return model
+
+
+def _classifier_model(folder: Path) -> PairModel:
     weights = open_weights(folder)
     transformer = open_transformer(folder, weights)
     tokenizer = TextTokenizer(folder)
@@ -179,16 +186,17 @@ def _own(folder: Path) -> PairModel:
     settings, backbone, heads = asterism.opened(folder)
     pair, file = settings.get("pair"), folder / asterism.SETTINGS
     if not isinstance(pair, dict) or len({"layers", "markers"} & set(pair)) != 1:
-        raise CheckpointError(f"{file}: pair is {pair!r}, expected layers over [CLS] or three markers")
+        raise CheckpointError(f"{file}: pair is {shown(pair)}, expected layers over [CLS] or three markers")
     weights = open_weights(backbone)
     transformer = open_transformer(backbone, weights)
     tokenizer = TextTokenizer(backbone)
     reader = asterism.HeadReader(heads, transformer.hidden)
     markers = None
     if "markers" in pair:
-        if len(pair["markers"]) != 3:
-            raise CheckpointError(f"{file} has {len(pair['markers'])} markers, expected three tokens")
-        markers = Markers(*(tokenizer.needed(token, "a marker") for token in pair["markers"]))
+        tokens = texts(pair["markers"], "markers", file)
+        if len(tokens) != 3:
+            raise CheckpointError(f"{file} has {len(tokens)} markers, expected three tokens")
+        markers = Markers(*(tokenizer.needed(token, "a marker") for token in tokens))
     return PairModel(
         backbone,
         transformer,

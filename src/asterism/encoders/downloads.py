@@ -4,46 +4,65 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
-from ..errors import DownloadError
+from ..errors import CheckpointError, DownloadError
+from ..json_text import parse_json
+from ..regular_files import read_regular
 from .file_hashes import sha256
-from .sources import Source
+from .pulls import folder_for_pull
+from .sources import COMMIT, Source
 
 OPTIONAL = ("tokenizer_config.json", "special_tokens_map.json")  # not every repository has them
 RECORD = "sha256.json"  # of what came, for the files whose hashes nobody knew before
+REVISION = "revision"  # its entry for the commit that the files are of
+LARGEST_RECORD = 1 << 20  # bytes
 
 
 def into_cache(source: Source, files: Mapping[str, str | None], target: Path) -> None:
-    """Bring `files` (path -> sha256 or None) from `source` to the folder `target`."""
+    """Bring `files` (path -> sha256 or None) from `source` to the folder `target`.
+
+    A copy that is there already is replaced by the same revision, where its source has such.
+    """
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
+        with folder_for_pull(target) as temporary:
+            inside = temporary / "files"
+            inside.mkdir()
+            before = record_of(target).get(REVISION, "")
+            revision = source.bring(files, inside, before if COMMIT.fullmatch(before) else None)
+            record = _verified(files, inside) | ({} if revision is None else {REVISION: revision})
+            (inside / RECORD).write_text(json.dumps(record, indent=1), encoding="utf-8")
+            _publish(inside, target, temporary / "old")
     except OSError as error:
-        raise DownloadError(f"{target.parent} cannot be written: {error.strerror}; set ASTERISM_CACHE") from error
-    try:
-        inside = temporary / "files"
-        inside.mkdir()
-        source.bring(files, inside)
-        came: dict[str, str] = {}
-        for name, expected in files.items():
-            file = inside / name
-            if not file.is_file():
-                if expected is None and name in OPTIONAL:
-                    continue
-                raise DownloadError(f"{name} did not come")
-            came[name] = sha256(file)
-            if expected is not None and came[name] != expected:
-                raise DownloadError(f"{name} has sha256 {came[name]}, expected {expected}: the download is damaged")
-        (inside / RECORD).write_text(json.dumps(came, indent=1), encoding="utf-8")
-        _publish(inside, target, temporary / "old")
-    except OSError as error:
-        raise DownloadError(f"{target}: {error.strerror or error}") from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        raise DownloadError(f"{target}: {error.strerror or error}; set ASTERISM_CACHE to use another place") from error
+    except CheckpointError as error:
+        raise DownloadError(str(error)) from error
+
+
+def record_of(folder: Path) -> dict[str, str]:
+    """What is written down about a copy: its files' hashes, and its revision; nothing where it is damaged."""
+    stored = None
+    with suppress(OSError, ValueError):
+        stored = parse_json(read_regular(folder / RECORD, LARGEST_RECORD, links=True))
+    entries = stored.items() if isinstance(stored, dict) else ()
+    return {name: value for name, value in entries if isinstance(value, str)}
+
+
+def _verified(files: Mapping[str, str | None], inside: Path) -> dict[str, str]:
+    """The hash of each file that came."""
+    came: dict[str, str] = {}
+    for name, expected in files.items():
+        file = inside / name
+        if not os.path.isfile(file):
+            if expected is None and name in OPTIONAL:
+                continue
+            raise DownloadError(f"{name} did not come")
+        came[name] = sha256(file)
+        if expected is not None and came[name] != expected:
+            raise DownloadError(f"{name} has sha256 {came[name]}, expected {expected}: the download is damaged")
+    return came
 
 
 def _publish(inside: Path, target: Path, aside: Path) -> None:

@@ -1,4 +1,4 @@
-"""SHA-256 of files, remembered by size and time so that gigabytes are read once."""
+"""SHA-256 of files, remembered until a file changes so that gigabytes are read once."""
 
 from __future__ import annotations
 
@@ -6,11 +6,21 @@ import hashlib
 import json
 import os
 import tempfile
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
+
+from ..json_text import parse_json
+from ..regular_files import read_regular
+from .checkpoint_files import opened
 
 MEMORY = "hashes.json"
+LARGEST_MEMORY = 1 << 24  # bytes
+SETTLED = 2_000_000_000  # ns: a file that changed later than so long ago can change again within the same tick
+
+Stamp = list[int]
 
 
 def cache_folder() -> Path:
@@ -24,7 +34,7 @@ def cache_folder() -> Path:
 def sha256(file: Path) -> str:
     """Of the whole content, in hexadecimal digits."""
     digest = hashlib.sha256()
-    with file.open("rb") as stream:
+    with opened(file) as stream:
         while block := stream.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
@@ -32,24 +42,22 @@ def sha256(file: Path) -> str:
 
 def remembered_hashes(files: Iterable[Path]) -> dict[Path, str]:
     """The hash of each file; of files that have not changed since, from memory."""
-    memory = cache_folder() / MEMORY
-    known: dict[str, list[object]] = {}
-    with suppress(OSError, ValueError):
-        stored = json.loads(memory.read_text(encoding="utf-8"))
-        known = stored if isinstance(stored, dict) else {}
-    found, changed = {}, False
+    known, found, changed = _memory(), {}, False
     for file in files:
-        status = file.stat()
-        stamp = [status.st_size, status.st_mtime_ns, status.st_ino]
-        entry = known.get(str(file.resolve()))
-        if not (isinstance(entry, list) and entry[:3] == stamp and isinstance(entry[-1], str)):
-            entry = [*stamp, sha256(file)]
-            known[str(file.resolve())], changed = entry, True
-        found[file] = str(entry[-1])
+        with opened(file) as stream:
+            stamp = _stamp(os.fstat(stream.fileno()))
+        place = os.path.realpath(file)
+        *before, digest = known.get(place, [None])
+        if before == stamp:
+            found[file] = str(digest)
+            continue
+        found[file] = sha256(file)
+        if _has_settled(stamp):
+            known[place], changed = [*stamp, found[file]], True
     if changed:
-        here = {path: entry for path, entry in known.items() if Path(path).exists()}
+        here = {place: entry for place, entry in known.items() if os.path.exists(place)}
         with suppress(OSError):  # a memory that cannot be kept is no harm
-            write_whole(memory, json.dumps(here).encode())
+            write_whole(cache_folder() / MEMORY, json.dumps(here).encode())
     return found
 
 
@@ -64,3 +72,33 @@ def write_whole(file: Path, content: bytes) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def _memory() -> dict[str, list[Any]]:
+    """Path -> stamp and hash; what else the file may hold is left out."""
+    stored = None
+    with suppress(OSError, ValueError):
+        stored = parse_json(read_regular(cache_folder() / MEMORY, LARGEST_MEMORY))
+    entries = stored.items() if isinstance(stored, dict) else ()
+    return {place: entry for place, entry in entries if _is_entry(entry)}
+
+
+def _stamp(status: os.stat_result) -> Stamp:
+    """What tells that a file has not changed; unlike the other times, that of the last change cannot be set."""
+    return [status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
+
+
+def _has_settled(stamp: Stamp) -> bool:
+    """Whether the next change is sure to have another time."""
+    return stamp[-1] < time.time_ns() - SETTLED
+
+
+def _is_entry(entry: Any) -> bool:
+    """A stamp and 64 hexadecimal digits."""
+    return (
+        isinstance(entry, list)
+        and len(entry) == 6
+        and all(type(number) is int for number in entry[:-1])
+        and isinstance(entry[-1], str)
+        and len(entry[-1]) == 64
+    )

@@ -42,12 +42,12 @@ def _folder(model: str | os.PathLike[str]) -> Path:
     if not str(model).strip():
         raise UnknownModel("the model's name is empty, expected a folder or a name")
     folder = Path(model).expanduser()
-    if folder.is_dir():
+    if os.path.isdir(folder):  # unlike Path's methods, it has no error for names that no folder can have
         return folder
-    if folder.exists():
+    if os.path.exists(folder):
         raise UnknownModel(f"{folder} is a file, expected the folder of a model")
     name = str(model)
     if name.startswith((".", "/", "~")):
         raise UnknownModel(f"there is no folder {folder}")
     own = HEADS / name
-    return own if (own / "asterism.json").exists() else model_folder(name)
+    return own if os.path.exists(own / "asterism.json") else model_folder(name)

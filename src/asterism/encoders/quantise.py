@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import CheckpointError
 from .graph import FUSED, Graph
 from .tokens import TextRules, TextTokenizer
 from .weights import StoredTensor
@@ -109,6 +110,11 @@ class Int8Graph(Graph):
 def calibration_ids(tokenizer: TextTokenizer, most_tokens: int | None) -> npt.NDArray[np.int64]:
     """(rows, tokens) of English prose."""
     room = min(CALIBRATION_TOKENS, most_tokens or CALIBRATION_TOKENS) - len(tokenizer.before) - len(tokenizer.after)
-    stream = tokenizer.encode([PROSE.read_text(encoding="utf-8")], TextRules(0))[0].ids
+    prose = PROSE.read_text(encoding="utf-8")
+    stream = tokenizer.encode([prose], TextRules(0))[0].ids
     rows = [stream[start : start + room] for start in range(0, len(stream) - room + 1, room)][:CALIBRATION_ROWS]
+    if not rows:
+        raise CheckpointError(
+            f"{tokenizer.file} makes {len(stream)} tokens of {len(prose)} letters of prose, expected at least {room}"
+        )
     return np.array([[*tokenizer.before, *row, *tokenizer.after] for row in rows], np.int64)

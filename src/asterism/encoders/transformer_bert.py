@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..errors import CheckpointError
+from .checkpoint_settings import shown, small_number, whole
 from .graph import FUSED, Graph
+from .size_limits import MOST_HEADS, MOST_LAYERS, WIDEST, WIDEST_INNER
 from .weights import StoredTensor, Weights
 
 ACTIVATIONS = {
@@ -39,40 +42,41 @@ class BertShape:
     epsilon: float
 
     @classmethod
-    def of(cls, config: Mapping[str, Any]) -> BertShape:
+    def of(cls, config: Mapping[str, Any], file: Path) -> BertShape:
         """From the names that transformers gives them."""
         roberta = config["model_type"] != "bert"
-        offset = int(config.get("pad_token_id", 1)) + 1 if roberta else 0
+        positions = whole(config, "max_position_embeddings", file)
+        offset = whole(config, "pad_token_id", file, 1, least=0, most=positions - 2) + 1 if roberta else 0
         return cls(
-            layers=int(config["num_hidden_layers"]),
-            hidden=int(config["hidden_size"]),
-            heads=int(config["num_attention_heads"]),
-            inner=int(config["intermediate_size"]),
-            vocabulary=int(config["vocab_size"]),
-            positions=int(config["max_position_embeddings"]),
-            types=int(config.get("type_vocab_size", 2)),
+            layers=whole(config, "num_hidden_layers", file, most=MOST_LAYERS),
+            hidden=whole(config, "hidden_size", file, most=WIDEST),
+            heads=whole(config, "num_attention_heads", file, most=MOST_HEADS),
+            inner=whole(config, "intermediate_size", file, most=WIDEST_INNER),
+            vocabulary=whole(config, "vocab_size", file),
+            positions=positions,
+            types=whole(config, "type_vocab_size", file, 2),
             first_position=offset,
             activation=str(config.get("hidden_act", "gelu")),
-            epsilon=float(config.get("layer_norm_eps", 1e-12)),
+            epsilon=small_number(config, "layer_norm_eps", file, 1e-12),
         )
 
 
 class Bert:
     """Token ids to states, as nodes of a graph."""
 
-    def __init__(self, config: Mapping[str, Any], weights: Weights) -> None:
-        """Find every tensor and check its shape and its numbers."""
-        self.shape = shape = BertShape.of(config)
+    def __init__(self, config: Mapping[str, Any], weights: Weights, file: Path) -> None:
+        """Find every tensor and check its shape and its numbers; `file` is where `config` is from."""
+        self.shape = shape = BertShape.of(config, file)
         if config.get("position_embedding_type", "absolute") != "absolute":
             raise CheckpointError(
-                f"config.json asks for {config['position_embedding_type']!r} positions, expected 'absolute'"
+                f"{file} asks for {shown(config['position_embedding_type'])} positions, expected 'absolute'"
             )
         if shape.activation not in ACTIVATIONS:
             raise CheckpointError(
-                f"config.json asks for the activation {shape.activation!r}, expected one of {', '.join(ACTIVATIONS)}"
+                f"{file} asks for the activation {shape.activation!r}, expected one of {', '.join(ACTIVATIONS)}"
             )
         if shape.hidden % shape.heads:
-            raise CheckpointError(f"config.json has {shape.heads} heads, expected a divisor of {shape.hidden}")
+            raise CheckpointError(f"{file} has {shape.heads} heads, expected a divisor of {shape.hidden}")
         self.prefix = next((name[: -len(WORDS)] for name in weights if name.endswith(WORDS)), "")
         self.hidden, self.vocabulary = shape.hidden, shape.vocabulary
         self.most_tokens: int | None = shape.positions - shape.first_position

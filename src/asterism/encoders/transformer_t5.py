@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import CheckpointError
+from .checkpoint_settings import small_number, whole
 from .graph import FUSED, Graph
+from .size_limits import FARTHEST, MOST_BUCKETS, MOST_HEADS, MOST_LAYERS, WIDEST, WIDEST_HEAD, WIDEST_INNER
 from .weights import StoredTensor, Weights
 
 FIRST = "encoder.block.0.layer.0.SelfAttention."
@@ -35,19 +38,21 @@ class T5Shape:
     epsilon: float
 
     @classmethod
-    def of(cls, config: Mapping[str, Any]) -> T5Shape:
+    def of(cls, config: Mapping[str, Any], file: Path) -> T5Shape:
         """From the names that transformers gives them."""
+        buckets = whole(config, "relative_attention_num_buckets", file, 32, least=4, most=MOST_BUCKETS)
         return cls(
-            layers=int(config["num_layers"]),
-            hidden=int(config["d_model"]),
-            heads=int(config["num_heads"]),
-            head=int(config["d_kv"]),
-            inner=int(config["d_ff"]),
-            vocabulary=int(config["vocab_size"]),
-            buckets=int(config.get("relative_attention_num_buckets", 32)),
-            farthest=int(config.get("relative_attention_max_distance", 128)),
+            layers=whole(config, "num_layers", file, most=MOST_LAYERS),
+            hidden=whole(config, "d_model", file, most=WIDEST),
+            heads=whole(config, "num_heads", file, most=MOST_HEADS),
+            head=whole(config, "d_kv", file, most=WIDEST_HEAD),
+            inner=whole(config, "d_ff", file, most=WIDEST_INNER),
+            vocabulary=whole(config, "vocab_size", file),
+            buckets=buckets,
+            # A quarter of the buckets stands for single distances; the rest needs some room.
+            farthest=whole(config, "relative_attention_max_distance", file, 128, least=buckets // 4 + 1, most=FARTHEST),
             feed_forward=str(config.get("feed_forward_proj", "relu")),
-            epsilon=float(config.get("layer_norm_epsilon", 1e-6)),
+            epsilon=small_number(config, "layer_norm_epsilon", file, 1e-6),
         )
 
 
@@ -56,18 +61,17 @@ class T5:
 
     most_tokens: int | None = None  # positions are relative: any length
 
-    def __init__(self, config: Mapping[str, Any], weights: Weights) -> None:
-        """Find every tensor and check its shape and its numbers."""
-        self.shape = shape = T5Shape.of(config)
+    def __init__(self, config: Mapping[str, Any], weights: Weights, file: Path) -> None:
+        """Find every tensor and check its shape and its numbers; `file` is where `config` is from."""
+        self.shape = shape = T5Shape.of(config, file)
         if shape.feed_forward not in FEED_FORWARDS:
             raise CheckpointError(
-                f"config.json asks for feed_forward_proj {shape.feed_forward!r}, "
-                f"expected one of {', '.join(FEED_FORWARDS)}"
+                f"{file} asks for feed_forward_proj {shape.feed_forward!r}, expected one of {', '.join(FEED_FORWARDS)}"
             )
         self.hidden, self.vocabulary = shape.hidden, shape.vocabulary
         self._words = "shared.weight" if "shared.weight" in weights else "encoder.embed_tokens.weight"
-        sizes = [(self._words, (shape.vocabulary, shape.hidden)), *_sizes(shape)]
-        self._tensors = {name: weights.shaped(name, size) for name, size in sizes}
+        self._tensors = {self._words: weights.shaped(self._words, (shape.vocabulary, shape.hidden))}
+        self._tensors |= {name: weights.shaped(name, size) for name, size in _sizes(shape)}
 
     def tensors(self) -> list[StoredTensor]:
         """All that are used."""

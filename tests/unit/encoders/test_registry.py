@@ -14,7 +14,7 @@ import pytest
 
 from asterism.encoders import registry
 from asterism.encoders.downloads import into_cache
-from asterism.encoders.file_hashes import remembered_hashes
+from asterism.encoders.pulls import GATE
 from asterism.encoders.sources import Hub, InstalledWheel, NpmPackage, Wheel
 from asterism.errors import DownloadError, UnknownModel
 
@@ -31,7 +31,7 @@ class Files:
     def installed(self) -> Path | None:
         return None
 
-    def bring(self, names: Iterable[str], to: Path) -> None:
+    def bring(self, names: Iterable[str], to: Path, revision: str | None) -> None:
         for name, value in self.content:
             (to / name).parent.mkdir(parents=True, exist_ok=True)
             (to / name).write_bytes(value)
@@ -49,7 +49,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def left_in(folder: Path) -> list[str]:
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.name != GATE)
 
 
 def test_good_files_arrive(cache: Path) -> None:
@@ -108,7 +108,7 @@ def test_an_installed_wheel_is_used_in_place(tmp_path: Path, monkeypatch: pytest
     model = registry.NamedModel("x", "", 1, HASHES, (source,))
     assert registry.here(model) == package / "model"
     (tmp_path / "to").mkdir()
-    source.bring(HASHES, tmp_path / "to")
+    source.bring(HASHES, tmp_path / "to", None)
     assert (tmp_path / "to" / "sub" / "weights.bin").read_bytes() == b"12345"
 
 
@@ -116,14 +116,6 @@ def test_a_folder_of_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     into_cache(GOOD, HASHES, tmp_path / "mine" / "x")
     monkeypatch.setenv("ASTERISM_MODELS", str(tmp_path / "mine"))
     assert registry.here(registry.NamedModel("x", "", 1, HASHES, ())) == tmp_path / "mine" / "x"
-
-
-def test_hashes_are_remembered_until_a_file_changes(tmp_path: Path) -> None:
-    file = tmp_path / "x"
-    file.write_bytes(b"one")
-    assert remembered_hashes([file])[file] == hashlib.sha256(b"one").hexdigest()
-    file.write_bytes(b"other")
-    assert remembered_hashes([file])[file] == hashlib.sha256(b"other").hexdigest()
 
 
 def test_names() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-from ...errors import AsterismError, CheckpointError, UnknownModel
-from ..checkpoint import Checkpoint
+from ...errors import UnknownModel
+from ..checkpoint import Checkpoint, read_as
 from . import asterism, bge_m3, colbert, constbert, pylate, sentence_transformers, xtr
 
 
@@ -30,12 +30,8 @@ LAYOUTS: tuple[Layout, ...] = (asterism, bge_m3, constbert, colbert, pylate, xtr
 def open_checkpoint(folder: Path) -> Checkpoint:
     """The model in `folder`, by the first layout that recognises it."""
     for layout in LAYOUTS:
-        try:
+        with read_as(folder, layout.FAMILY):
             if layout.recognises(folder):
                 return layout.read(folder)
-        except AsterismError:
-            raise
-        except (KeyError, TypeError, ValueError, AttributeError) as error:  # a setting that is no number, no list …
-            raise CheckpointError(f"{folder} is not as a {layout.FAMILY} folder should be: {error!r}") from error
     expected = "; ".join(f"{layout.FAMILY} ({layout.FILES})" for layout in LAYOUTS)
     raise UnknownModel(f"{folder} is no model of a known layout, expected one of: {expected}")

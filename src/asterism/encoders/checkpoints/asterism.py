@@ -20,6 +20,8 @@ from typing import Any, get_args
 
 from ...errors import CheckpointError
 from ..checkpoint import Checkpoint, open_transformer, refuse_unknown
+from ..checkpoint_files import is_there
+from ..checkpoint_settings import read_json, shown, texts, whole
 from ..heads import (
     Activation,
     ConstantPooling,
@@ -33,8 +35,10 @@ from ..heads import (
     width_after,
 )
 from ..registry import model_folder
+from ..safetensors_files import read_safetensors
 from ..tokens import TextRules, TextTokenizer
-from ..weights import Weights, open_weights, read_json, read_safetensors
+from ..weight_files import open_weights
+from ..weights import Weights
 from .tokenizer_files import files_read
 
 FAMILY = "asterism"
@@ -44,11 +48,13 @@ HEADS = "heads.safetensors"
 FORMAT = 1
 SECTIONS = ("format", "backbone", "document", "query", "dense", "lexical", "multi_vector", "pair")
 TOKEN_FIELDS = ("marker", "filler")
+NUMBER_FIELDS = ("length", "expand_to")
+MOST_LAYERS = 16  # of a head
 
 
 def recognises(folder: Path) -> bool:
     """By its one settings file."""
-    return (folder / SETTINGS).exists()
+    return is_there(folder / SETTINGS)
 
 
 def read(folder: Path) -> Checkpoint:
@@ -68,7 +74,8 @@ def read(folder: Path) -> Checkpoint:
         )
     )
     if dense and dense["pooling"] not in get_args(Pooling):
-        raise CheckpointError(f"{file}: pooling is {dense['pooling']!r}, expected {' or '.join(get_args(Pooling))}")
+        known = " or ".join(get_args(Pooling))
+        raise CheckpointError(f"{file}: pooling is {shown(dense['pooling'])}, expected {known}")
     checkpoint = Checkpoint(
         family=FAMILY,
         folder=backbone,
@@ -78,10 +85,10 @@ def read(folder: Path) -> Checkpoint:
         document=_rules(settings.get("document", {}), tokenizer, file),
         query=_rules(settings.get("query", {}), tokenizer, file),
         dense=DenseHead(dense["pooling"], reader.layers(dense["layers"])) if dense else None,
-        lexical=LexicalHead(reader.lexical(lexical["layer"]), _ids(lexical["dropped"], tokenizer)) if lexical else None,
-        multi_vector=MultiVectorHead(reader.layers(vectors["layers"]), reader.pooling(vectors.get("pooling")))
-        if vectors
+        lexical=LexicalHead(reader.lexical(lexical["layer"]), _ids(lexical["dropped"], tokenizer, file))
+        if lexical
         else None,
+        multi_vector=reader.multi_vector(vectors) if vectors else None,
     )
     reader.refuse_unused()
     return checkpoint
@@ -92,16 +99,16 @@ def opened(folder: Path) -> tuple[dict[str, Any], Path, Weights]:
     file = folder / SETTINGS
     settings = read_json(file)
     if settings.get("format") != FORMAT:
-        raise CheckpointError(f"{file} has format {settings.get('format')!r}, expected {FORMAT}: update asterism")
+        raise CheckpointError(f"{file} has format {shown(settings.get('format'))}, expected {FORMAT}: update asterism")
     for section in settings:
         if section not in SECTIONS:
             raise CheckpointError(f"{file} has a section {section!r}, expected only {', '.join(SECTIONS)}")
     reference = settings.get("backbone")
     if not isinstance(reference, dict) or len(reference) != 1 or not {"folder", "model"} & set(reference):
-        raise CheckpointError(f'{file}: backbone is {reference!r}, expected {{"folder": …}} or {{"model": …}}')
+        raise CheckpointError(f'{file}: backbone is {shown(reference)}, expected {{"folder": …}} or {{"model": …}}')
     backbone = folder / str(reference["folder"]) if "folder" in reference else model_folder(str(reference["model"]))
     heads = folder / HEADS
-    return settings, backbone, read_safetensors(heads) if heads.exists() else Weights(heads, {})
+    return settings, backbone, read_safetensors(heads) if is_there(heads) else Weights(heads, {})
 
 
 class HeadReader:
@@ -113,8 +120,10 @@ class HeadReader:
         self._hidden = hidden
         self._used: set[str] = set()
 
-    def layers(self, entries: list[Any]) -> Layers:
+    def layers(self, entries: Any) -> Layers:
         """One after the other, from the states."""
+        if not isinstance(entries, list) or len(entries) > MOST_LAYERS:
+            raise CheckpointError(f"{SETTINGS}: layers is {shown(entries)}, expected a list of at most {MOST_LAYERS}")
         found: list[Linear | UnitLength] = []
         width = self._hidden
         for entry in entries:
@@ -131,13 +140,23 @@ class HeadReader:
             )
         return layer
 
-    def pooling(self, entry: Mapping[str, Any] | None) -> ConstantPooling | None:
-        """Over positions, or the paper's full matrix: its shape tells."""
+    def multi_vector(self, section: Mapping[str, Any]) -> MultiVectorHead:
+        """Layers, and pooling over positions or by the paper's full matrix: its shape tells."""
+        layers, entry = self.layers(section["layers"]), section.get("pooling")
         if entry is None:
-            return None
+            return MultiVectorHead(layers)
         shape = self._heads[f"{entry['linear']}.weight"].shape
         layer = self._linear(entry, shape[-1] if shape else 1)
-        return ConstantPooling(layer.weight, layer.bias, int(entry["positions"]))
+        positions = whole(entry, "positions", self._heads.source.with_name(SETTINGS))
+        pooling = ConstantPooling(layer.weight, layer.bias, positions)
+        width = width_after(layers, self._hidden)
+        fits = layer.weight.shape[1] == positions * width and len(layer.weight) % width == 0
+        if pooling.full and not (fits and any(isinstance(layer, Linear) for layer in layers)):
+            raise CheckpointError(
+                f"{self._heads.source}: {entry['linear']}.weight has shape {layer.weight.shape}, expected {positions} "
+                f"columns, or {positions} times {width} and a multiple of {width} rows after a linear layer"
+            )
+        return MultiVectorHead(layers, pooling)
 
     def refuse_unused(self) -> None:
         """A tensor that nobody uses means that asterism.json is not what was meant."""
@@ -147,11 +166,13 @@ class HeadReader:
 
     def _linear(self, entry: Mapping[str, Any], columns: int) -> Linear:
         if not isinstance(entry, Mapping) or "linear" not in entry:
-            raise CheckpointError(f'{SETTINGS}: {entry!r} is no layer, expected "unit_length" or {{"linear": NAME}}')
+            raise CheckpointError(
+                f'{SETTINGS}: {shown(entry)} is no layer, expected "unit_length" or {{"linear": NAME}}'
+            )
         name, activation = entry["linear"], entry.get("activation", "identity")
         if activation not in get_args(Activation):
             known = ", ".join(get_args(Activation))
-            raise CheckpointError(f"{SETTINGS}: activation is {activation!r}, expected one of {known}")
+            raise CheckpointError(f"{SETTINGS}: activation is {shown(activation)}, expected one of {known}")
         weight = self._heads.matrix(f"{name}.weight", columns)
         bias = None
         if f"{name}.bias" in self._heads:
@@ -162,26 +183,38 @@ class HeadReader:
 
 def _section(settings: Mapping[str, Any], name: str, keys: tuple[str, ...], file: Path) -> dict[str, Any] | None:
     section = settings.get(name)
+    if section is not None and not isinstance(section, dict):
+        raise CheckpointError(f"{file}: {name} is {shown(section)}, expected an object")
     for key in section or ():
         if key not in keys:
             raise CheckpointError(f"{file}: {name} has {key!r}, expected only {', '.join(keys)}")
     return dict(section) if section else None
 
 
-def _rules(entry: Mapping[str, Any], tokenizer: TextTokenizer, file: Path) -> TextRules:
+def _rules(entry: Any, tokenizer: TextTokenizer, file: Path) -> TextRules:
     """The fields of TextRules, with tokens instead of ids."""
+    if not isinstance(entry, dict):
+        raise CheckpointError(f"{file}: the rules of a side are {shown(entry)}, expected an object")
     known = [field.name for field in fields(TextRules)]
     for name in entry:
         if name not in known:
             raise CheckpointError(f"{file}: {name!r} is no token rule, expected {', '.join(known)}")
-    values: dict[str, Any] = dict(entry)
-    for name in TOKEN_FIELDS:
-        if name in values:
-            values[name] = tokenizer.needed(values[name], f"the {name}")
-    if "skipped" in values:
-        values["skipped"] = _ids(values["skipped"], tokenizer)
+    values: dict[str, Any] = {}
+    for name, value in entry.items():
+        if name in TOKEN_FIELDS:
+            values[name] = tokenizer.needed(value, f"the {name}")
+        elif name == "skipped":
+            values[name] = _ids(value, tokenizer, file)
+        elif name in NUMBER_FIELDS:
+            values[name] = whole(entry, name, file, least=0)
+        elif isinstance(value, str if name == "prompt" else bool):
+            values[name] = value
+        else:
+            kind = "a string" if name == "prompt" else "true or false"
+            raise CheckpointError(f"{file}: {name} is {shown(value)}, expected {kind}")
     return TextRules(**values)
 
 
-def _ids(tokens: list[str], tokenizer: TextTokenizer) -> frozenset[int]:
-    return frozenset(tokenizer.needed(token, "a token without a vector") for token in tokens)
+def _ids(tokens: Any, tokenizer: TextTokenizer, file: Path) -> frozenset[int]:
+    named = texts(tokens, "a list of tokens", file)
+    return frozenset(tokenizer.needed(token, "a token without a vector") for token in named)

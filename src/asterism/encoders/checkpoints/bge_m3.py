@@ -10,10 +10,11 @@ from pathlib import Path
 
 from ...errors import CheckpointError
 from ..checkpoint import Checkpoint, open_transformer, refuse_unknown
+from ..checkpoint_files import is_there
 from ..heads import Activation, DenseHead, LexicalHead, Linear, MultiVectorHead, UnitLength
 from ..tokens import TextRules, TextTokenizer
 from ..torch_files import read_torch_file
-from ..weights import open_weights
+from ..weight_files import open_weights
 from .tokenizer_files import files_read, longest, special_ids
 
 FAMILY = "bge-m3"
@@ -23,7 +24,7 @@ HEADS = ("colbert_linear.pt", "sparse_linear.pt")
 
 def recognises(folder: Path) -> bool:
     """By the heads' files."""
-    return any((folder / head).exists() for head in HEADS)
+    return any(is_there(folder / head) for head in HEADS)
 
 
 def read(folder: Path) -> Checkpoint:
@@ -34,7 +35,7 @@ def read(folder: Path) -> Checkpoint:
     tokenizer = TextTokenizer(folder)
     hidden = transformer.hidden
     for head in HEADS:
-        if not (folder / head).exists():
+        if not is_there(folder / head):
             raise CheckpointError(f"{folder / head} is missing, expected both {' and '.join(HEADS)}")
     rules = TextRules(length=longest(folder, transformer.most_tokens), first_counts=False)
     dropped = special_ids(folder, tokenizer, ("cls_token", "eos_token", "pad_token", "unk_token"))

@@ -12,18 +12,22 @@ from pathlib import Path
 from typing import Any
 
 from ..checkpoint import Checkpoint, Transformer, open_transformer, refuse_unknown
+from ..checkpoint_files import is_there
+from ..checkpoint_settings import read_json, whole
 from ..heads import Linear, MultiVectorHead, UnitLength
 from ..tokens import TextRules, TextTokenizer
-from ..weights import Weights, open_weights, read_json
+from ..weight_files import open_weights
+from ..weights import Weights
 from .tokenizer_files import files_read, filler_id, skiplist
 
 FAMILY = "colbert"
 FILES = "config.json, model.safetensors or pytorch_model.bin with linear.weight, tokenizer.json, artifact.metadata"
+METADATA = "artifact.metadata"
 
 
 def recognises(folder: Path) -> bool:
     """By the metadata that ColBERT itself writes."""
-    return (folder / "artifact.metadata").exists()
+    return is_there(folder / METADATA)
 
 
 def read(folder: Path) -> Checkpoint:
@@ -33,15 +37,15 @@ def read(folder: Path) -> Checkpoint:
     projection = projected(weights, transformer)
     refuse_unknown(weights, transformer, ("linear.weight",))
     tokenizer = TextTokenizer(folder)
-    settings = read_json(folder / "artifact.metadata")
+    settings = read_json(folder / METADATA)
     return Checkpoint(
         family=FAMILY,
         folder=folder,
         transformer=transformer,
         tokenizer=tokenizer,
-        files=files_read(folder, tokenizer, weights, folder / "artifact.metadata"),
+        files=files_read(folder, tokenizer, weights, folder / METADATA),
         document=TextRules(
-            length=int(settings.get("doc_maxlen", 220)),
+            length=whole(settings, "doc_maxlen", folder / METADATA, 220),
             marker=tokenizer.needed(str(settings.get("doc_token_id", "[unused1]")), "the documents' marker"),
             skipped=punctuation(tokenizer) if settings.get("mask_punctuation", True) else frozenset(),
         ),
@@ -57,7 +61,7 @@ def projected(weights: Weights, transformer: Transformer) -> Linear:
 
 def query_rules(folder: Path, tokenizer: TextTokenizer, settings: Mapping[str, Any]) -> TextRules:
     """The marker, and [MASK] up to the length."""
-    length = int(settings.get("query_maxlen", 32))
+    length = whole(settings, "query_maxlen", folder / METADATA, 32)
     return TextRules(
         length=length,
         marker=tokenizer.needed(str(settings.get("query_token_id", "[unused0]")), "the queries' marker"),

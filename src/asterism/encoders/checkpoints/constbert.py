@@ -10,10 +10,12 @@ from pathlib import Path
 
 from ...errors import CheckpointError
 from ..checkpoint import Checkpoint, open_transformer, refuse_unknown
+from ..checkpoint_files import is_there
+from ..checkpoint_settings import read_json, whole
 from ..heads import ConstantPooling, MultiVectorHead, UnitLength
 from ..tokens import TextRules, TextTokenizer
-from ..weights import open_weights, read_json
-from .colbert import projected, query_rules
+from ..weight_files import open_weights
+from .colbert import METADATA, projected, query_rules
 from .tokenizer_files import files_read, special_token
 
 FAMILY = "constbert"
@@ -23,7 +25,7 @@ FILES = "as colbert, and doc_project.weight among the weights"
 def recognises(folder: Path) -> bool:
     """By the position mixer among the weights."""
     try:
-        return (folder / "artifact.metadata").exists() and "doc_project.weight" in open_weights(folder)
+        return is_there(folder / METADATA) and "doc_project.weight" in open_weights(folder)
     except CheckpointError:
         return False
 
@@ -35,8 +37,8 @@ def read(folder: Path) -> Checkpoint:
     projection = projected(weights, transformer)
     refuse_unknown(weights, transformer, ("linear.weight", "doc_project.weight", "doc_project.bias"))
     tokenizer = TextTokenizer(folder)
-    settings = read_json(folder / "artifact.metadata")
-    length = int(settings.get("doc_maxlen", 250))
+    settings = read_json(folder / METADATA)
+    length = whole(settings, "doc_maxlen", folder / METADATA, 250)
     mixer = weights.matrix("doc_project.weight", length)
     bias = weights.shaped("doc_project.bias", (len(mixer),)).read() if "doc_project.bias" in weights else None
     pooling = ConstantPooling(mixer, bias, length)
@@ -45,7 +47,7 @@ def read(folder: Path) -> Checkpoint:
         folder=folder,
         transformer=transformer,
         tokenizer=tokenizer,
-        files=files_read(folder, tokenizer, weights, folder / "artifact.metadata"),
+        files=files_read(folder, tokenizer, weights, folder / METADATA),
         document=TextRules(
             length=length,
             marker=tokenizer.needed(str(settings.get("doc_token_id", "[unused1]")), "the documents' marker"),

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ...errors import CheckpointError
+from ..checkpoint_settings import optional_json, read_settings, shown
 from ..heads import Activation, Linear
-from ..weights import open_weights, read_json
+from ..weight_files import open_weights
 
+MOST_MODULES = 32
 ACTIVATIONS: dict[str, Activation] = {"Identity": "identity", "Tanh": "tanh", "ReLU": "relu", "GELU": "gelu"}
 
 
@@ -26,17 +28,17 @@ class Module:
 def modules(folder: Path) -> list[Module]:
     """In the order of modules.json."""
     file = folder / "modules.json"
-    try:
-        entries = json.loads(file.read_text(encoding="utf-8"))
-        found = [(str(entry["type"]).rsplit(".", 1)[-1], folder / str(entry["path"])) for entry in entries]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CheckpointError(f"{file} cannot be read as a list of modules: {error}") from error
-    listed = []
-    for kind, place in found:
-        if folder.resolve() not in (place.resolve(), *place.resolve().parents):
-            raise CheckpointError(f"{file} names {place}, expected a folder below {folder}")
-        config = place / "config.json"
-        listed.append(Module(kind, place, read_json(config) if kind != "Transformer" and config.exists() else {}))
+    entries = read_settings(file)
+    if not isinstance(entries, list) or len(entries) > MOST_MODULES:
+        raise CheckpointError(f"{file} is no list of at most {MOST_MODULES} modules")
+    listed, real = [], os.path.realpath(folder)
+    for entry in entries:
+        if not isinstance(entry, dict) or not all(isinstance(entry.get(name), str) for name in ("type", "path")):
+            raise CheckpointError(f"{file} cannot be read as a list of modules: one is {shown(entry)}")
+        kind, place = entry["type"].rsplit(".", 1)[-1], folder / entry["path"]
+        if os.path.commonpath([real, os.path.realpath(place)]) != real:
+            raise CheckpointError(f"{file} names {str(place)!r}, expected a folder below {folder}")
+        listed.append(Module(kind, place, {} if kind == "Transformer" else optional_json(place / "config.json")))
     if not listed or listed[0].kind != "Transformer":
         raise CheckpointError(f"{file} does not begin with a Transformer module")
     return listed
@@ -47,9 +49,8 @@ def dense_layer(module: Module, inputs: int) -> Linear:
     tensors = open_weights(module.folder)
     name = str(module.settings.get("activation_function", "torch.nn.modules.activation.Tanh")).rsplit(".", 1)[-1]
     if name not in ACTIVATIONS:
-        raise CheckpointError(
-            f"{module.folder / 'config.json'} asks for the activation {name}, expected one of {', '.join(ACTIVATIONS)}"
-        )
+        file, known = module.folder / "config.json", ", ".join(ACTIVATIONS)
+        raise CheckpointError(f"{file} asks for the activation {name!r}, expected one of {known}")
     weight = tensors.matrix("linear.weight", inputs)
     outputs = len(weight)
     residual: Any = None
@@ -70,8 +71,3 @@ def module_files(folder: Path, listed: list[Module]) -> list[Path]:
     """modules.json, and settings and weights of all modules but the transformer."""
     files = [folder / "modules.json", *(module.folder / "config.json" for module in listed if module.settings)]
     return files + [file for module in listed if module.kind == "Dense" for file in open_weights(module.folder).files()]
-
-
-def optional_json(file: Path) -> dict[str, Any]:
-    """Its content, or nothing where there is no such file."""
-    return read_json(file) if file.exists() else {}

@@ -13,10 +13,12 @@ from typing import Any
 
 from ...errors import CheckpointError
 from ..checkpoint import Checkpoint, open_transformer, refuse_unknown
+from ..checkpoint_files import is_there
+from ..checkpoint_settings import optional_json, texts, whole
 from ..heads import Linear, MultiVectorHead, UnitLength
 from ..tokens import TextRules, TextTokenizer
-from ..weights import open_weights
-from .modules import Module, dense_layer, module_files, modules, optional_json
+from ..weight_files import open_weights
+from .modules import Module, dense_layer, module_files, modules
 from .tokenizer_files import files_read, filler_id, longest, skiplist
 
 FAMILY = "pylate"
@@ -27,7 +29,7 @@ SIDES = ("document", "query")
 
 def recognises(folder: Path) -> bool:
     """By the model type, or, as in the first versions, by PyLate's prefixes."""
-    if not (folder / "modules.json").exists():
+    if not is_there(folder / "modules.json"):
         return False
     settings = optional_json(folder / SETTINGS)
     return settings.get("model_type") in ("ColBERT", "MultiVectorEncoder") or "query_prefix" in settings
@@ -47,7 +49,7 @@ def read(folder: Path) -> Checkpoint:
             layers.append(dense_layer(module, width))
             width = len(layers[-1].weight)
         elif module.kind not in ("MultiVectorMask", "Normalize"):
-            raise CheckpointError(f"{folder / 'modules.json'} has a {module.kind} module, which is not known here")
+            raise CheckpointError(f"{folder / 'modules.json'} has a {module.kind!r} module, which is not known here")
     most = transformer.most_tokens or longest(folder, None)  # the files' own lengths count, not the tokenizer's
     if settings.get("model_type") == "MultiVectorEncoder":
         document, query = _rules_of_modules(folder, tokenizer, settings, listed, most)
@@ -78,6 +80,7 @@ def _rules_of_prefixes(
     folder: Path, tokenizer: TextTokenizer, settings: dict[str, Any], most: int
 ) -> tuple[TextRules, TextRules]:
     """PyLate: the prefix is a token after the first, before a prompt; punctuation is skipped by default."""
+    file = folder / SETTINGS
 
     def marker(side: str, default: str) -> int | None:
         prefix = settings.get(f"{side}_prefix")
@@ -90,13 +93,13 @@ def _rules_of_prefixes(
 
     prompts = given("prompts", {})
     prompt = {side: str(prompts.get(side) or prompts.get(settings.get("default_prompt_name")) or "") for side in SIDES}
-    length, expanded = min(int(given("query_length", 32)), most), bool(given("do_query_expansion", True))
+    length, expanded = min(whole(settings, "query_length", file, 32), most), bool(given("do_query_expansion", True))
     document = TextRules(
-        length=min(int(given("document_length", 180)), most),
+        length=min(whole(settings, "document_length", file, 180), most),
         prompt=prompt["document"],
         strip=True,
         marker=marker("document", "[D] "),
-        skipped=skiplist(tokenizer, list(given("skiplist_words", string.punctuation))),
+        skipped=skiplist(tokenizer, texts(given("skiplist_words", string.punctuation), "skiplist_words", file)),
     )
     query = TextRules(
         length=length,
@@ -115,7 +118,8 @@ def _rules_of_modules(
     folder: Path, tokenizer: TextTokenizer, settings: dict[str, Any], listed: list[Module], most: int
 ) -> tuple[TextRules, TextRules]:
     """sentence-transformers: prompts are text, the skip list has tasks, queries may be expanded."""
-    transformer = optional_json(folder / "sentence_bert_config.json")
+    file = folder / "sentence_bert_config.json"
+    transformer = optional_json(file)
     masks = [module.settings for module in listed if module.kind == "MultiVectorMask"]
     if any(mask.get("keep_only_token_ids") for mask in masks):
         raise CheckpointError(f"{folder}: keep_only_token_ids is for images, which are not known here")
@@ -125,7 +129,7 @@ def _rules_of_modules(
             [
                 word
                 for mask in masks
-                for word in mask.get("skiplist_words") or []
+                for word in texts(mask.get("skiplist_words") or [], "skiplist_words", folder / "modules.json")
                 if side in (mask.get("skiplist_tasks") or ["document"])
             ],
         )
@@ -133,14 +137,14 @@ def _rules_of_modules(
     }
     prompts = settings.get("prompts") or {}
     expansion = transformer.get("query_expansion") or {}
-    fixed, to = expansion.get("strategy") == "fixed", int(expansion.get("length", 0))
-    length = to if fixed else max(min(int(transformer.get("query_length") or most), most), to)
+    fixed, to = expansion.get("strategy") == "fixed", whole(expansion, "length", file, 0, least=0)
+    length = to if fixed else max(min(whole(transformer, "query_length", file, most), most), to)
     filler = 0
     if expansion:
         token = expansion.get("token")
         filler = tokenizer.needed(token, "the expansion token") if token else filler_id(folder, tokenizer)
     document = TextRules(
-        length=min(int(transformer.get("document_length") or most), most),
+        length=min(whole(transformer, "document_length", file, most), most),
         prompt=str(prompts.get("document") or ""),
         skipped=skipped["document"],
     )

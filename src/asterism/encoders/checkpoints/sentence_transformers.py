@@ -8,10 +8,12 @@ from typing import Any
 
 from ...errors import CheckpointError
 from ..checkpoint import Checkpoint, open_transformer, refuse_unknown
+from ..checkpoint_files import is_there
+from ..checkpoint_settings import optional_json, read_json, whole
 from ..heads import DenseHead, Linear, Pooling, UnitLength
 from ..tokens import TextRules, TextTokenizer
-from ..weights import open_weights, read_json
-from .modules import Module, dense_layer, module_files, modules, optional_json
+from ..weight_files import open_weights
+from .modules import Module, dense_layer, module_files, modules
 from .tokenizer_files import files_read, longest
 
 FAMILY = "sentence-transformers"
@@ -26,7 +28,7 @@ DOCUMENT_PROMPTS = ("document", "passage", "corpus")
 
 def recognises(folder: Path) -> bool:
     """By the list of modules."""
-    return (folder / "modules.json").exists()
+    return is_there(folder / "modules.json")
 
 
 def read(folder: Path) -> Checkpoint:
@@ -37,9 +39,10 @@ def read(folder: Path) -> Checkpoint:
     transformer = open_transformer(inside, weights)
     refuse_unknown(weights, transformer, (), ("cls.", "lm_head."))
     tokenizer = TextTokenizer(inside)
-    files = [inside / name for name in LENGTHS if (inside / name).exists()]
+    files = [inside / name for name in LENGTHS if is_there(inside / name)]
     own, settings = read_json(files[0]) if files else {}, optional_json(folder / SETTINGS)
-    length = int(own.get("max_seq_length") or longest(inside, transformer.most_tokens))
+    length = whole(own, "max_seq_length", files[0], 0) if files else 0
+    length = length or longest(inside, transformer.most_tokens)
     rules = TextRules(length=min(length, transformer.most_tokens or length), lower=bool(own.get("do_lower_case")))
     return Checkpoint(
         family=FAMILY,
@@ -66,7 +69,7 @@ def _dense(folder: Path, listed: list[Module], width: int) -> DenseHead:
         elif module.kind == "Normalize" and pooling:
             layers.append(UnitLength())
         elif module.kind != "Dropout":
-            raise CheckpointError(f"{folder / 'modules.json'}: a {module.kind} module is not known at this place")
+            raise CheckpointError(f"{folder / 'modules.json'}: a {module.kind!r} module is not known at this place")
     if pooling is None:
         raise CheckpointError(f"{folder / 'modules.json'} has no Pooling module, expected one")
     return DenseHead(pooling, tuple(layers))

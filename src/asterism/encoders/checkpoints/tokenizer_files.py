@@ -5,21 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...errors import CheckpointError
+from ..checkpoint_files import is_there
+from ..checkpoint_settings import optional_json
+from ..size_limits import LONGEST_TEXT
 from ..tokens import TextTokenizer
-from ..weights import Weights, read_json
-
-LARGEST_LENGTH = 1_000_000  # transformers writes 10^30 for "no limit"
+from ..weights import Weights
 
 
 def special_token(folder: Path, kind: str) -> str | None:
     """The text of e.g. "mask_token", from special_tokens_map.json or tokenizer_config.json."""
     for name in ("special_tokens_map.json", "tokenizer_config.json"):
-        if (folder / name).exists():
-            entry = read_json(folder / name).get(kind)
-            if isinstance(entry, dict):
-                entry = entry.get("content")
-            if isinstance(entry, str):
-                return entry
+        entry = optional_json(folder / name).get(kind)
+        if isinstance(entry, dict):
+            entry = entry.get("content")
+        if isinstance(entry, str):
+            return entry
     return None
 
 
@@ -45,9 +45,9 @@ def filler_id(folder: Path, tokenizer: TextTokenizer) -> int:
 
 def longest(folder: Path, most_tokens: int | None) -> int:
     """Tokens of a text: model_max_length of tokenizer_config.json, bounded by the positions."""
-    file = folder / "tokenizer_config.json"
-    given = read_json(file).get("model_max_length") if file.exists() else None
-    limits = [int(given)] if isinstance(given, int | float) and given < LARGEST_LENGTH else []
+    given = optional_json(folder / "tokenizer_config.json").get("model_max_length")
+    # transformers writes 10^30 for "no limit".
+    limits = [int(given)] if isinstance(given, int | float) and 0 < given < LONGEST_TEXT else []
     limits += [most_tokens] if most_tokens else []
     return min(limits, default=512)
 
@@ -61,4 +61,4 @@ def skiplist(tokenizer: TextTokenizer, words: list[str]) -> frozenset[int]:
 def files_read(folder: Path, tokenizer: TextTokenizer, weights: Weights, *others: Path) -> tuple[Path, ...]:
     """All that decide what the model gives: its identity."""
     beside = [folder / name for name in ("config.json", "tokenizer_config.json", "special_tokens_map.json")]
-    return tuple(dict.fromkeys(file for file in (*beside, tokenizer.file, *weights.files(), *others) if file.exists()))
+    return tuple(dict.fromkeys(file for file in (*beside, tokenizer.file, *weights.files(), *others) if is_there(file)))

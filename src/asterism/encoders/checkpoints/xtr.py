@@ -8,11 +8,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..checkpoint import TRANSFORMERS, Checkpoint, open_transformer, refuse_unknown
+from ..checkpoint_settings import optional_json, whole
 from ..heads import MultiVectorHead, UnitLength
 from ..tokens import TextRules, TextTokenizer
 from ..transformer_t5 import T5
-from ..weights import open_weights
-from .modules import Module, dense_layer, module_files, optional_json
+from ..weight_files import open_weights
+from .modules import Module, dense_layer, module_files
 from .tokenizer_files import files_read
 
 FAMILY = "xtr"
@@ -23,9 +24,11 @@ LENGTH = 512
 def recognises(folder: Path) -> bool:
     """A T5 and 2_Dense without bias to a quarter of the width at most: sentence T5s keep nearly all of it."""
     kind = TRANSFORMERS.get(str(optional_json(folder / "config.json").get("model_type")))
-    dense = optional_json(folder / "2_Dense" / "config.json")
-    narrow = int(dense.get("out_features", 0)) * 4 <= int(dense.get("in_features", 0))
-    return kind is T5 and bool(dense) and not dense.get("bias", True) and narrow
+    file = folder / "2_Dense" / "config.json"
+    dense = optional_json(file)
+    if kind is not T5 or dense.get("bias", True):
+        return False
+    return whole(dense, "out_features", file, 0) * 4 <= whole(dense, "in_features", file, 0)
 
 
 def read(folder: Path) -> Checkpoint:

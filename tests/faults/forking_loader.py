@@ -1,0 +1,115 @@
+"""Loads folders and encodes two texts with each, in a fork of its own: imports are paid once, crashes cost nothing.
+
+python -m tests.faults.forking_loader     reads lines "kind<TAB>precision<TAB>folder", answers with an Outcome as JSON
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import select
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+
+import asterism
+from asterism.errors import AsterismError
+
+TEXTS = ["The quick brown fox: naïve café, 東京!", "How do I run a function every few seconds? " * 8]
+PATIENCE = 10.0  # seconds
+MOST_ADDRESSES = 8 << 30  # bytes: a bomb must not take the machine along
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a folder fared: encoded, refused, crashed or hung; with what words, in what time, with what peak memory."""
+
+    kind: str
+    message: str
+    seconds: float
+    megabytes: float
+
+
+class ForkingLoader:
+    """The process that forks; for use in a with statement."""
+
+    def __enter__(self) -> ForkingLoader:
+        command = [sys.executable, "-m", __name__]
+        root = Path(__file__).parents[2]
+        self._process = subprocess.Popen(
+            command, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._process.communicate()
+
+    def load(self, folder: Path, pairs: bool, precision: str = "float32") -> Outcome:
+        """What becomes of `folder`, read as a cross-encoder if it is one for pairs."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        stdin.write(f"{'pairs' if pairs else 'texts'}\t{precision}\t{folder}\n")
+        stdin.flush()
+        return Outcome(**json.loads(stdout.readline()))
+
+
+def _use(kind: str, precision: str, folder: str) -> None:
+    if kind == "pairs":
+        asterism.load_pair_scorer(folder, threads=1, precision=precision).score(TEXTS[0], TEXTS)
+        return
+    encoder = asterism.load_encoder(folder, threads=1, precision=precision)
+    encoder.encode_document(TEXTS)
+    encoder.encode_query(TEXTS)
+    if "multi_vector" in encoder.views:
+        encoder.document_spans(TEXTS[0])
+    encoder.describe()
+
+
+def _in_child(*given: str) -> tuple[str, str]:
+    try:
+        _use(*given)
+    except AsterismError as error:
+        message = str(error)
+        right = message.strip() and len(message.splitlines()) == 1 and len(message) < 2500
+        return ("refused" if right else "crashed"), message[:3000]
+    except BaseException:
+        return "crashed", traceback.format_exc()[-2000:]
+    return "encoded", ""
+
+
+def _outcome(*given: str) -> Outcome:
+    reader, writer = os.pipe()
+    began = time.monotonic()
+    child = os.fork()
+    if child == 0:
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_ADDRESSES, MOST_ADDRESSES))
+        os.write(writer, json.dumps(_in_child(*given)).encode())
+        os._exit(0)
+    os.close(writer)
+    answered = bool(select.select([reader], [], [], PATIENCE)[0])
+    if not answered:
+        os.kill(child, signal.SIGKILL)
+    with os.fdopen(reader, "rb") as pipe:
+        answer = pipe.read()
+    _, status, used = os.wait4(child, 0)
+    what, message = json.loads(answer) if answer else ("crashed", f"signal {os.WTERMSIG(status)}")
+    return Outcome(what if answered else "hung", message, time.monotonic() - began, used.ru_maxrss / 1024)
+
+
+def main() -> None:
+    import asterism.encoders.cross_encoder
+    import asterism.encoders.encoder  # noqa: F401
+
+    for line in sys.stdin:
+        print(json.dumps(asdict(_outcome(*line.rstrip("\n").split("\t")))), flush=True)
+
+
+if __name__ == "__main__":
+    main()
