@@ -91,7 +91,7 @@ class MissingPackage(AsterismError):
     """Something optional is not installed."""
 
 
-class IndexFolderError(AsterismError):
+class IndexFolderError(_QuotingError):
     """A folder on disk is not what was asked for."""
 
 

@@ -1,7 +1,7 @@
 """Indexes changed on purpose, with checksums that are right all the way up: what somebody could hand to a user.
 
-An array, a fact of a segment or codec, a fact or a row of the catalog, or the manifest gets other values; everything that
-hangs on it is sealed again.
+An array, a fact of a segment or codec, a fact or a row of the catalog, or the manifest gets other values; everything
+that hangs on it is sealed again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,23 @@ from asterism.indexes.catalog_connections import CATALOG
 ODD_NUMBERS = (0, 1, -1, 2, 7, 63, 64, 255, 256, 2**31 - 1, 2**31, 2**32, 2**63 - 1, -(2**63), 10**30)
 ODD_VALUES: tuple[Any, ...] = (
     *ODD_NUMBERS,
-    *(0.5, 1e-300, 1e300, float("nan"), float("inf"), True, False, None, "", "x", "O", "object", "uint64", "..", "/etc"),
+    *(
+        0.5,
+        1e-300,
+        1e300,
+        float("nan"),
+        float("inf"),
+        True,
+        False,
+        None,
+        "",
+        "x",
+        "O",
+        "object",
+        "uint64",
+        "..",
+        "/etc",
+    ),
     *("../../x", "segment-000001", "codec-000001", "a" * 10_000, [], {}, [[]], {"a": {"b": 1}}, [0] * 1000),
 )
 

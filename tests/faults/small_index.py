@@ -12,10 +12,10 @@ from asterism import Collection, Document, Representations, TokenBuild, TokenSea
 from asterism.errors import AsterismError
 from asterism.indexes import collection_writer, dense_segment
 from asterism.indexes.repair import Repair, repair_collection
-from asterism.settings import HybridSearch
 from asterism.search.examine import examined
 from asterism.search.plan import SearchPlan
 from asterism.search.single_view import AskedViews
+from asterism.settings import HybridSearch
 from tests.faults.driver import views_of
 
 SEGMENTS = 3
