@@ -10,7 +10,7 @@ IN_PARALLEL := --numprocesses auto --dist loadfile
 
 NATIVE := $(wildcard native/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test test-all test-parity lint sanitize clean
+.PHONY: demo test test-all test-parity test-forged lint sanitize clean
 .PHONY: bench-environments bench-token-search bench-growth bench-fixed
 .PHONY: bench-encode bench-encode-memory bench-int8-quality bench-updates bench-lexical bench-dense
 
@@ -24,7 +24,7 @@ demo: $(VENV)/.installed
 test: lint
 	$(BIN)/python -m pytest $(IN_PARALLEL) -m "not slow and not reference"
 
-test-all: lint sanitize test-parity
+test-all: lint sanitize test-forged test-parity
 	$(BIN)/python -m pytest $(IN_PARALLEL) -m "not reference"
 
 # Our encoders against the published libraries themselves, of which `make test` has golden outputs, and our adapters
@@ -64,7 +64,13 @@ sanitize: $(SANITIZED)/.installed
 	--ignore tests/unit/command_line \
 	--ignore tests/faults/test_killed_writers.py --ignore tests/faults/test_hostile_checkpoints.py
 
-$(SANITIZED)/.installed: $(NATIVE) $(wildcard src/asterism/*.py src/asterism/*/*.py)
+# Indexes with other content and right checksums, on the same code: about twenty minutes.
+FORGED ?= 5000
+test-forged: $(SANITIZED)/.installed
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
+	$(SANITIZED)/bin/python -m tests.faults.run_forgeries build/forged $(FORGED) 1
+
+$(SANITIZED)/.installed: $(NATIVE) $(shell find src/asterism -name "*.py")
 	$(PYTHON) -m venv $(SANITIZED)
 	$(SANITIZED)/bin/python -m pip install --quiet --disable-pip-version-check ".[dev]" \
 	--config-settings=cmake.define.ASTERISM_SANITIZE=ON --config-settings=build-dir=build/sanitized

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import VectorsError
+from ..regular_files import is_real_folder
 from ..settings import TokenBuild
 from ..storage.arrays import read_array, write_arrays
 from ..storage.facts import Facts, FileFacts
@@ -79,6 +80,8 @@ def codec_files(facts: Facts) -> FileFacts:
 def open_codec(folder: Path, facts: Facts, settings: TokenBuild) -> ResidualCodec:
     """Read whole and verified: it is small, and everything depends on it."""
     files = codec_files(facts)
+    if not is_real_folder(folder):
+        raise damaged(folder, "is no folder")
 
     def loaded(arrays: dict[str, tuple[npt.DTypeLike, int]]) -> dict[str, npt.NDArray[Any]]:
         return {

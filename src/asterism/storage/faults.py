@@ -65,6 +65,9 @@ def damage_reported(folder: Path) -> Iterator[None]:
     """What native code finds wrong in mapped files of the folder, or that pages are gone, as an error of ours."""
     try:
         yield
+    except DamagedIndex:
+        refuse_lost_pages(folder)  # the reason why
+        raise
     except _native.DamagedIndex as error:
         refuse_lost_pages(folder)
         raise DamagedIndex(f"{folder}: {error}; {REMEDY}") from error

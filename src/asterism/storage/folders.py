@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,6 +17,7 @@ from ..regular_files import is_real_folder
 from .faults import unwritable
 from .lock import LOCK, writing
 
+MOMENT = 60.0  # seconds
 PART = re.compile(r"(codec|segment)-[0-9]{6,12}")  # the names of folders that a state may have, and that may be removed
 
 
@@ -69,11 +71,12 @@ def folder_in_the_making(target: Path) -> Iterator[Path]:
 
 
 def _sweep(leftover: Path) -> None:
-    """Remove a folder that nobody is making any more: nobody holds its lock, or it is empty and never got one."""
+    """Remove a folder that nobody is making any more: nobody holds its lock, or it is empty and not of this minute."""
     if not is_real_folder(leftover):
         return
     with suppress(OSError):
-        leftover.rmdir()
+        if time.time() - leftover.stat().st_mtime > MOMENT:  # it may be about to get its lock
+            leftover.rmdir()
     if (leftover / LOCK).exists():
         with suppress(IndexFolderError), writing(leftover):
             shutil.rmtree(leftover, ignore_errors=True)
