@@ -5,17 +5,19 @@ Only a document whose own row was hit cannot come back; the repair tells how man
 
 from __future__ import annotations
 
+import errno
 import random
 import shutil
 import sqlite3
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from asterism import Collection, TokenSearch
-from asterism.errors import AsterismError, DamagedIndex, NewerFormat
+from asterism import Collection, Representations, TokenSearch, regular_files
+from asterism.errors import AsterismError, DamagedIndex, IndexFolderError, NewerFormat, UnknownModel
 from asterism.indexes import collection
 from asterism.indexes.repair import repair_collection
 from tests.faults.driver import views_of
@@ -158,8 +160,13 @@ def test_a_repair_that_was_stopped_goes_on(tmp_path: Path) -> None:
     file = min((tmp_path / "x").glob("segment-*/multi/codes.npy"))
     file.write_bytes(file.read_bytes()[:-1] + b"x")
 
-    def stopped(*_: object) -> None:
-        raise KeyboardInterrupt
+    calls = []
+
+    def stopped(*given: Any) -> Representations:
+        calls.append(given)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return represent(*given)
 
     with pytest.raises(KeyboardInterrupt):
         repair_collection(tmp_path / "x", stopped)
@@ -176,3 +183,37 @@ def test_a_sound_index_is_left_alone(tmp_path: Path) -> None:
     done = repaired(tmp_path / "x")
     assert (done.catalog, done.dropped, done.represented, done.lost) == (False, (), 0, 0)
     assert before == {file: file.read_bytes() for file in (tmp_path / "x").rglob("*") if file.is_file()}
+
+
+def test_a_repair_without_descriptors_drops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cannot be opened for the system's sake is not damaged, and must not be thrown away."""
+    texts = make_index(tmp_path / "x", coded=True)
+    before = sorted(path.name for path in (tmp_path / "x").glob("segment-*"))
+    opened = regular_files.os.open
+
+    def refused(path: Path, *given: int) -> int:
+        if str(path).endswith("codes.npy"):
+            raise OSError(errno.EMFILE, "Too many open files")
+        return opened(path, *given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(regular_files.os, "open", refused)
+        with pytest.raises(IndexFolderError, match="ulimit -n"):
+            repaired(tmp_path / "x")
+    assert sorted(path.name for path in (tmp_path / "x").glob("segment-*")) == before
+    assert stored_texts(tmp_path / "x") == texts
+
+
+def test_a_repair_without_its_model_changes_nothing(tmp_path: Path) -> None:
+    make_index(tmp_path / "x", coded=True)
+    file = min((tmp_path / "x").glob("segment-*/multi/codes.npy"))
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+    before = sorted(path.name for path in (tmp_path / "x").glob("segment-*"))
+
+    def missing(*_: object) -> None:
+        raise UnknownModel("there is no such folder")
+
+    with pytest.raises(UnknownModel):
+        repair_collection(tmp_path / "x", missing)
+    assert sorted(path.name for path in (tmp_path / "x").glob("segment-*")) == before
+    assert len(Collection.open(tmp_path / "x").get(["d0-1"])) == 1

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..corpus import Document
-from ..errors import DamagedIndex, IndexFolderError, NotAnIndex
+from ..errors import DamagedIndex, NotAnIndex
 from ..regular_files import is_real_folder
 from ..settings import TokenBuild
 from ..storage.arrays import map_file
@@ -139,7 +139,7 @@ def _may_live(folder: Path, state: State | None) -> Callable[[int], bool]:
     for part in state.segments:
         try:
             numbers = read_numbers(folder, part).tolist()
-        except IndexFolderError:
+        except (DamagedIndex, NotAnIndex):
             unknown = True
             continue
         if unknown and numbers:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..corpus import Document
-from ..errors import IndexFolderError
+from ..errors import DamagedIndex, NotAnIndex
 from ..representations import Representations
 from ..settings import cores
 from ..storage.arrays import verify_folders
@@ -34,6 +34,7 @@ from .stored_parts import StoredCodec, StoredSegment, open_stored_codec, open_st
 from .views import Views
 
 BATCH = 256
+DAMAGE = (DamagedIndex, NotAnIndex)  # not: no permission, no descriptors, a newer format
 
 Represent = Callable[[list[Document], Views, dict[str, Any]], Representations]  # of documents, views and model
 
@@ -58,7 +59,7 @@ def repair_collection(folder: Path, represent: Represent) -> Repair:
         rebuilt, lost = mend_catalog(folder)
         catalog = Catalog(folder)
         try:
-            dropped = _drop_damaged(folder, catalog)
+            dropped = _drop_damaged(folder, catalog, represent)
             represented = _represent_missing(folder, catalog, represent)
             with catalog.reading() as view:
                 sweep_parts(folder, view.state().folders)
@@ -67,10 +68,11 @@ def repair_collection(folder: Path, represent: Represent) -> Repair:
     return Repair(rebuilt, dropped, represented, lost)
 
 
-def _drop_damaged(folder: Path, catalog: Catalog) -> tuple[str, ...]:
+def _drop_damaged(folder: Path, catalog: Catalog, represent: Represent) -> tuple[str, ...]:
     """Leave out segments that are damaged; what remains is consistent, and says that a repair goes on."""
     with catalog.reading() as view:
         state, numbers, tombstones, views = view.state(), view.all_numbers(), view.tombstones(), views_of(view)
+        model = view.fact("model")
     codec, intact = _intact_parts(folder, state, views)
     held = np.concatenate([np.empty(0, np.int64), *(stored.numbers for stored in intact)])
     dead = np.setdiff1d(held, numbers)
@@ -82,6 +84,10 @@ def _drop_damaged(folder: Path, catalog: Catalog) -> tuple[str, ...]:
     whole = living == len(numbers) == state.documents and np.array_equal(dead, tombstones)
     if not dropped and whole and fingerprint(dead) == state.tombstones:
         return ()
+    with catalog.reading() as view:
+        one = view.documents(np.setdiff1d(numbers, held)[:1].tolist())
+    if one:
+        represent(list(one.values()), views, model)  # before anything is left out: is the model there?
     mended = replace(
         state,
         generation=state.generation + 1,
@@ -101,12 +107,12 @@ def _intact_parts(folder: Path, state: State, views: Views) -> tuple[StoredCodec
     """The codec, and segments whose files are all as they were written, with numbers that rise through all of them."""
     codec = None
     if state.codec is not None:
-        with suppress(IndexFolderError):
+        with suppress(*DAMAGE):
             codec = open_stored_codec(folder, state.codec)
     intact: list[StoredSegment] = []
     last = -1
     for part in state.segments:
-        with suppress(IndexFolderError):
+        with suppress(*DAMAGE):
             stored = open_stored_segment(folder, part, codec)
             verify_folders(stored.folders, cores(0))
             numbers = stored.numbers

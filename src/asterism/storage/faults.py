@@ -17,6 +17,7 @@ from ..kernels import _native
 REMEDY = "repair it, restore it from a copy or build it again"
 
 OF_THE_INDEX = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.EINVAL, errno.EFBIG, errno.ENXIO}
+OF_THE_INDEX |= {errno.EIO}  # a part of the disk that can no longer be read
 ADVICE = {
     errno.EMFILE: "close other files of this process, or raise its limit (ulimit -n)",
     errno.ENFILE: "the system has no more open files: close some",
@@ -26,7 +27,6 @@ ADVICE = {
     errno.EROFS: "the file system is read-only: use another",
     errno.ENOSPC: "what was committed is intact; make room, then try again",
     errno.EDQUOT: "what was committed is intact; make room, then try again",
-    errno.EIO: "the disk failed: copy what can be read to another",
     errno.EFAULT: "a file was cut short while it was read",
 }
 
