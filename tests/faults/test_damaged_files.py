@@ -93,6 +93,17 @@ def rewrite_manifest(folder: Path, **changes: object) -> None:
     (folder / MANIFEST).write_text(json.dumps({"crc32": zlib.crc32(body.encode()), "content": body}))
 
 
+def test_a_merge_refuses_what_is_damaged(index: TokenIndex) -> None:
+    file = index.path / "segment-000001" / "codes.npy"
+    content = file.read_bytes()
+    file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    with pytest.raises(DamagedIndex, match="codes.npy was changed"):
+        index.add(make_vectors(60, 16))
+    assert [path.name for path in index.path.glob("segment-*")] == ["segment-000001"]
+    file.write_bytes(content)
+    assert len(index.add(make_vectors(60, 16))) == 120
+
+
 def test_newer_and_foreign_are_told_apart(index: TokenIndex) -> None:
     rewrite_manifest(index.path, version=99)
     with pytest.raises(NewerFormat, match="99"):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 from pathlib import Path
 
 import pytest
 
 from asterism import Collection, Document
+from asterism.errors import DamagedIndex
 from tests.conftest import in_all_views, make_vectors
 from tests.golden.index_files import HERE, answers
 
@@ -28,3 +30,21 @@ def test_golden_index(folder: Path, tmp_path: Path) -> None:
         writer.add([Document("new", "text")], in_all_views(make_vectors(1, shortest=2)))
         writer.compact()
     collection.check()
+
+
+@pytest.mark.parametrize("folder", FOLDERS[:-1], ids=lambda path: path.name)
+def test_a_damaged_index_does_not_become_one_of_now(folder: Path, tmp_path: Path) -> None:
+    """What earlier formats keep no checksum of is compared before a new one takes it over."""
+    copy = tmp_path / folder.name
+    shutil.copytree(folder, copy)
+    connection = sqlite3.connect(copy / "catalog.sqlite")
+    connection.execute("UPDATE fields SET value = 99 WHERE name = 'n' AND value = 5")
+    connection.commit()
+    connection.close()
+    collection = Collection.open(copy)
+    for _ in range(2):
+        with pytest.raises(DamagedIndex, match="fields"), collection.writing():
+            pass
+        with pytest.raises(DamagedIndex, match="fields"):
+            collection.check()
+    collection.close()

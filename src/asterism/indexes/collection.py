@@ -222,6 +222,7 @@ class Collection:
         Writers wait while the catalog is read; searches go on.
         """
         read_manifest(self.path, KIND, VERSION)
+        self.snapshot()  # undoes what a killed writer left, which needs the lock
         with nobody_writing(self.path, CHECK_PATIENCE), self.reading() as view:
             view.check()
             snapshot = Snapshot.open(self.path, view, None)
