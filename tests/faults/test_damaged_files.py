@@ -97,7 +97,7 @@ def test_a_merge_refuses_what_is_damaged(index: TokenIndex) -> None:
     file = index.path / "segment-000001" / "codes.npy"
     content = file.read_bytes()
     file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    with pytest.raises(DamagedIndex, match="codes.npy was changed"):
+    with pytest.raises(DamagedIndex, match=r"codes\.npy was changed"):
         index.add(make_vectors(60, 16))
     assert [path.name for path in index.path.glob("segment-*")] == ["segment-000001"]
     file.write_bytes(content)
