@@ -292,7 +292,7 @@ class Collection:
     def _verify(self, snapshot: Snapshot) -> None:
         """Before the first search of a small index, read what it will read once and compare checksums."""
         segments = [stored for stored in snapshot.segments if stored.part.name not in self._verified]
-        if sum(stored.bytes for stored in segments) <= VERIFIED_BYTES:
+        if segments and sum(stored.bytes for stored in segments) <= VERIFIED_BYTES:
             verify_folders((folder for stored in segments for folder in stored.folders), cores(0))
         self._verified |= {stored.part.name for stored in segments}
 
