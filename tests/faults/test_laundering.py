@@ -1,6 +1,6 @@
 """A damaged index that is written to is still damaged, and says so, until it is repaired; then every document is back.
 
-Only a document whose own row was hit cannot come back; the repair tells how many.
+Only a document whose own row was hit in its frame cannot come back; the repair tells how many.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A damaged catalog made anew, from all rows whose checksums are right.
+"""A damaged catalog made anew, from all rows whose checksums are right, or wrong by one byte that can be found.
 
 Views and model are in the manifest a second time; fields follow from the documents; which documents are alive, the
 segments tell. The new file takes the old one's place by one rename.
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +20,21 @@ from ..errors import DamagedIndex, NotAnIndex
 from ..regular_files import is_real_folder
 from ..settings import TokenBuild
 from ..storage.arrays import map_file
+from ..storage.byte_correction import correct_byte
 from ..storage.facts import Facts
 from ..storage.folders import PART, fsync_folder
 from ..storage.manifest import read_manifest
 from .catalog import Catalog, create_catalog, document_of, fact_of
 from .catalog_connections import CATALOG
-from .catalog_salvage import CatalogBytes
+from .catalog_salvage import CatalogBytes, DocumentRow
 from .catalog_state import State, fingerprint
 from .collection_format import KIND, VERSION, views_of, write_collection_manifest
 from .stored_parts import read_numbers
 from .views import Views
 
 MAKING = "repair.new"  # a folder, for the new catalog
+MOST_DOUBTFUL = 100_000  # rows that are kept to be corrected
+MOST_MISSED = 16  # documents that are tried where a row does not tell its number
 
 
 def mend_catalog(folder: Path) -> tuple[bool, int]:
@@ -76,7 +80,7 @@ def _rebuild(folder: Path, manifest: dict[str, Any]) -> tuple[dict[str, dict[str
     for name in ("views", "model"):
         facts.setdefault(name, manifest.get(name, {}))
     Facts(facts, str(folder / CATALOG)).read("views", Views.of)  # without them nothing can be represented
-    may_live = _may_live(folder, state)
+    found = _Documents(content, folder / CATALOG, _living(folder, state))
     making = folder / MAKING
     if is_real_folder(making):
         shutil.rmtree(making)
@@ -85,9 +89,8 @@ def _rebuild(folder: Path, manifest: dict[str, Any]) -> tuple[dict[str, dict[str
     catalog = Catalog(making)
     try:
         with catalog.writing() as edit:
-            numbers: set[int] = set()
-            edit.insert_numbered(_salvaged_documents(content, folder / CATALOG, may_live, numbers))
-            edit.put_state(_next_state(folder, state, numbers))
+            edit.insert_numbered(found)
+            edit.put_state(_next_state(folder, state, found.numbers))
     finally:
         catalog.close()
     with suppress(FileNotFoundError):
@@ -95,7 +98,7 @@ def _rebuild(folder: Path, manifest: dict[str, Any]) -> tuple[dict[str, dict[str
     os.replace(making / CATALOG, folder / CATALOG)
     fsync_folder(folder)
     shutil.rmtree(making, ignore_errors=True)
-    return facts, max(0, state.documents - len(numbers)) if state is not None else 0
+    return facts, max(0, state.documents - len(found.numbers)) if state is not None else 0
 
 
 def _salvaged_facts(content: CatalogBytes, path: Path) -> tuple[dict[str, dict[str, Any]], State | None]:
@@ -114,27 +117,66 @@ def _salvaged_facts(content: CatalogBytes, path: Path) -> tuple[dict[str, dict[s
     return facts, max(states, key=lambda state: state.generation, default=None)
 
 
-def _salvaged_documents(
-    content: CatalogBytes, path: Path, may_live: Callable[[int], bool], numbers: set[int]
-) -> Iterator[tuple[int, Document]]:
-    """Each document once; their numbers are noted, and so are the ids, of which each has one document."""
-    ids: set[str] = set()
-    for row in content.document_rows():
-        if row[0] in numbers or row[1] in ids or not may_live(row[0]):
-            continue
-        with suppress(DamagedIndex):
-            document = document_of(row, path)
-            numbers.add(row[0])
-            ids.add(document.id)
-            yield row[0], document
+class _Documents:
+    """Documents found in the bytes of a catalog, each once; `numbers` are those of all that were given so far."""
+
+    def __init__(self, content: CatalogBytes, path: Path, living: Living) -> None:
+        self.numbers: set[int] = set()
+        self._content = content
+        self._path = path
+        self._living = living
+        self._ids: set[str] = set()
+
+    def __iter__(self) -> Iterator[tuple[int, Document]]:
+        """Those whose checksums are right; then those that are right but for one byte, if they are missed."""
+        doubtful: list[DocumentRow] = []
+        for row in self._content.document_rows():
+            found = self._taken(
+                row.message(number) for number in row.numbers if zlib.crc32(row.message(number)) == row.checksum
+            )
+            if found is not None:
+                yield found
+            elif len(doubtful) < MOST_DOUBTFUL:
+                doubtful.append(row)
+        for row in doubtful:
+            missed = self._living.held - self.numbers
+            likely = missed.intersection(row.numbers) or (missed if len(missed) <= MOST_MISSED else ())
+            corrected = (correct_byte(row.message(number), row.checksum & 0xFFFFFFFF) for number in likely)
+            found = self._taken(message for message in corrected if message is not None)
+            if found is not None:
+                yield found
+
+    def _taken(self, messages: Iterable[bytes]) -> tuple[int, Document] | None:
+        """The first that is a document, that may be alive, and that was not taken before."""
+        for message in messages:
+            with suppress(ValueError, DamagedIndex):
+                number, *texts = message.decode().split("\0")
+                document = document_of((int(number), *texts, zlib.crc32(message)), self._path)
+                if int(number) in self.numbers or document.id in self._ids or not self._living.may_hold(int(number)):
+                    continue
+                self.numbers.add(int(number))
+                self._ids.add(document.id)
+                return int(number), document
+        return None
 
 
-def _may_live(folder: Path, state: State | None) -> Callable[[int], bool]:
-    """Whether a document with a number can be alive: a segment holds it, or may hold it, being damaged."""
+@dataclass(frozen=True)
+class Living:
+    """Which documents may be alive: numbers that a segment holds, and ranges of what damaged segments may hold."""
+
+    held: frozenset[int] = frozenset()
+    ranges: tuple[tuple[int, int], ...] = ((0, 2**62),)
+
+    def may_hold(self, number: int) -> bool:
+        """Whether some segment does, or being damaged may."""
+        return number in self.held or any(first <= number <= last for first, last in self.ranges)
+
+
+def _living(folder: Path, state: State | None) -> Living:
     if state is None:
-        return lambda number: True
+        return Living()
     held: set[int] = set()
-    between: list[tuple[int, int]] = []  # first and last numbers that a damaged segment may hold
+    ranges: list[tuple[int, int]] = []
     last, unknown = -1, False
     for part in state.segments:
         try:
@@ -143,13 +185,13 @@ def _may_live(folder: Path, state: State | None) -> Callable[[int], bool]:
             unknown = True
             continue
         if unknown and numbers:
-            between.append((last + 1, numbers[0] - 1))
+            ranges.append((last + 1, numbers[0] - 1))
         if numbers:
             held.update(numbers)
             last, unknown = numbers[-1], False
     if unknown:
-        between.append((last + 1, state.next_number - 1))
-    return lambda number: number in held or any(first <= number <= end for first, end in between)
+        ranges.append((last + 1, state.next_number - 1))
+    return Living(frozenset(held), tuple(ranges))
 
 
 def _next_state(folder: Path, state: State | None, numbers: set[int]) -> State:

@@ -20,8 +20,20 @@ LEAST_IN_PAGE = (PAGE - 12) * 32 // 255 - 23
 LONGEST_HEADER = 48
 FACTS = (b"state", b"views", b"settings", b"model", b"fusion", b"job")
 
-DocumentRow = tuple[int, str, str, str, str, int]  # number, id, title, text, metadata, checksum
 FactRow = tuple[str, str, int]  # name, value, checksum
+
+
+@dataclass(frozen=True)
+class DocumentRow:
+    """What may be a document's row: numbers that may stand before it; id, title, text and metadata; its checksum."""
+
+    numbers: tuple[int, ...]
+    columns: tuple[bytes, ...]
+    checksum: int
+
+    def message(self, number: int) -> bytes:
+        """What the checksum is of."""
+        return b"\0".join((str(number).encode(), *self.columns))
 
 
 @dataclass(frozen=True)
@@ -41,18 +53,15 @@ class CatalogBytes:
         self._bytes = content.tobytes()
 
     def document_rows(self) -> Iterator[DocumentRow]:
-        """Whatever may be a document's row; the number stands before the record, so that several are tried."""
+        """Whatever may be a document's row."""
         lengths, first = self._array[:-1], self._array[1:]
         for place in np.flatnonzero((lengths >= 7) & (lengths <= LONGEST_HEADER) & (first == 0)).tolist():
             record = self._record(place)
             if record is None or len(record.types) != 6 or not all(_is_text(kind) for kind in record.types[1:5]):
                 continue
-            texts = [_text(column) for column in record.columns[1:5]]
             checksum = _integer(record.types[5], record.columns[5])
-            if checksum is None or any(text is None for text in texts):
-                continue
-            for number in self._numbers_before(place):
-                yield number, *(text or "" for text in texts), checksum  # type: ignore[misc]  # four texts
+            if checksum is not None and record.columns[1]:
+                yield DocumentRow(tuple(self._numbers_before(place)), tuple(record.columns[1:5]), checksum)
 
     def fact_rows(self) -> Iterator[FactRow]:
         """Whatever may be the row of a fact."""
