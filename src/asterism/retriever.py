@@ -305,8 +305,8 @@ class Retriever:
     def repair(cls, path: str | os.PathLike[str], model: str | os.PathLike[str] | None = None) -> Repair:
         """Mend a damaged index: what is intact stays, the documents of damaged segments are encoded again.
 
-        Nothing is lost but documents whose own rows were hit in more than one byte; how many, the answer says. `model` as
-        in `open`.
+        Lost are only documents whose own rows were hit in more than one byte; the answer says how many. `model` is as in
+        `open`.
         """
         _check_kind("path", path, str | os.PathLike, "a path")
         encoders: list[Encoder] = []
