@@ -305,7 +305,7 @@ class Retriever:
     def repair(cls, path: str | os.PathLike[str], model: str | os.PathLike[str] | None = None) -> Repair:
         """Mend a damaged index: what is intact stays, the documents of damaged segments are encoded again.
 
-        Lost are only documents whose own rows were hit in more than one byte; the answer says how many. `model` is as in
+        Lost are only documents whose own rows were hit in more than one byte; the answer says how many. `model` as in
         `open`.
         """
         _check_kind("path", path, str | os.PathLike, "a path")
