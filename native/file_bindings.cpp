@@ -2,10 +2,8 @@
 #include "arrays.hpp"
 #include "mapped_files.hpp"
 
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
 #include <cerrno>
+#include <string>
 #include <system_error>
 
 namespace asterism {
@@ -13,11 +11,11 @@ namespace {
 
 using Bytes = nb::ndarray<nb::numpy, const std::uint8_t, nb::ndim<1>>;
 
-nb::object map_file(int descriptor, std::size_t size, const std::string& name) {
+nb::object map_file(int descriptor, std::size_t size, nb::bytes name) {
     if (size == 0) throw nb::value_error("an empty file cannot be mapped");
     MappedFile* file = nullptr;
     try {
-        file = new MappedFile(descriptor, size, name);
+        file = new MappedFile(descriptor, size, std::string(name.c_str(), name.size()));
     } catch (const std::system_error& error) {
         errno = error.code().value();
         PyErr_SetFromErrno(PyExc_OSError);
@@ -34,7 +32,11 @@ void bind_files(nb::module_& m) {
     m.def(
         "forget_pages", [](nb::ndarray<nb::numpy, nb::c_contig, nb::device::cpu, nb::ro> array) { forget_pages(array.data(), array.nbytes()); },
         "array"_a);
-    m.def("lost_files", &lost_files);
+    m.def("lost_files", [] {
+        nb::list names;
+        for (const std::string& name : lost_files()) names.append(nb::bytes(name.data(), name.size()));
+        return names;
+    });
 }
 
 }  // namespace asterism

@@ -12,17 +12,18 @@ from .indexes.views import Views
 def index_facts(collection: Collection, views: Views) -> dict[str, Any]:
     """Size, shape and model."""
     snapshot, model = collection.snapshot(), collection.facts("model")
+    settings = model.get("settings")  # a collection keeps of its model what it was given
     return {
         "path": str(collection.path),
         "documents": snapshot.state.documents,
         "deleted": int((~snapshot.alive).sum()),
         "views": list(views.names),
-        **_token_facts(snapshot, views, model["dimensions"]),
+        **_token_facts(snapshot, views, model.get("dimensions", 0)),
         "terms": views.lexical,
         "segments": len(snapshot.segments),
         "bytes": collection.bytes(),
-        "model": model["name"],
-        "precision": model["settings"]["precision"],
+        "model": model.get("name"),
+        "precision": settings.get("precision") if isinstance(settings, dict) else None,
     }
 
 

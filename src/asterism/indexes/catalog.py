@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,10 +19,11 @@ import numpy as np
 from ..corpus import Document
 from ..errors import DamagedIndex, DocumentError
 from ..json_text import parse_json
+from ..storage.byte_correction import is_row_checksum, row_checksum
 from ..storage.facts import Facts
 from ..storage.faults import damaged
 from .catalog_connections import CATALOG, SCHEMA, Connections, connect, translated
-from .catalog_state import Numbers, State, fingerprint
+from .catalog_state import Numbers, State, fingerprint, new_identity
 from .filters import Compare, Kind, OneOf, Value, fields_of
 
 AT_ONCE = 500  # parameters of one statement
@@ -60,10 +60,10 @@ class Catalog:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
 
-    def recover(self) -> None:
-        """Undo what a killed writer left half done; only for who holds the writer's lock."""
-        with translated(self.path), self._connections.writing():
-            pass
+    def recover(self) -> State:
+        """The state, once what a killed writer left half done was undone; only for who holds the writer's lock."""
+        with translated(self.path), self._connections.writing() as connection:
+            return CatalogReader(connection, self.path).state()
 
     def shrink(self) -> None:
         """Give the pages of removed rows back to the disk, a few at a time."""
@@ -156,9 +156,9 @@ class CatalogReader:
             fact_of(row, self.path)
         balance = 0  # of all fields that there must be, less those that there are: the order does not matter
         for number, document in self.every_document():
-            balance += sum(hash((*entry, number)) for entry in fields_of(document.metadata))
+            balance += sum(hash(repr((*entry, number))) for entry in fields_of(document.metadata))
         for row in self._connection.execute("SELECT name, kind, value, number FROM fields"):
-            balance -= hash(row)
+            balance -= hash(repr(row))  # a repr, because hash(-1) is hash(-2), and that of "a" is that of b"a"
         if balance:
             raise _changed(self.path, "the filterable fields")
 
@@ -181,12 +181,14 @@ class CatalogEdit(CatalogReader):
     def put_fact(self, name: str, value: dict[str, Any]) -> None:
         """Store a JSON object."""
         text = json.dumps(value, sort_keys=True)
-        checksum = zlib.crc32(f"{name}\0{text}".encode())
+        checksum = row_checksum(f"{name}\0{text}".encode())
         self._connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (name, text, checksum))
 
     def put_state(self, state: State) -> None:
         """The new state, with the tombstones that came and went in this transaction: once, at its end."""
-        self.put_fact("state", state.with_tombstones(self._buried).as_json())
+        stored = state.with_tombstones(self._buried).as_json()
+        State.from_facts(Facts(parse_json(json.dumps(stored)), f"{self.path}: the next state"))  # nobody could read it
+        self.put_fact("state", stored)
 
     def insert(self, first_number: int, documents: Iterable[Document]) -> None:
         """Documents numbered from `first_number` on."""
@@ -197,7 +199,9 @@ class CatalogEdit(CatalogReader):
         for number, document in documents:
             metadata = json.dumps(document.metadata, ensure_ascii=False, separators=(",", ":"))
             content = (number, document.id, document.title, document.text, metadata)
-            self._connection.execute("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?)", (*content, _checksum(*content)))
+            self._connection.execute(
+                "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?)", (*content, row_checksum(_content(*content)))
+            )
             entries = [(*entry, number) for entry in fields_of(document.metadata)]
             self._connection.executemany("INSERT INTO fields VALUES (?, ?, ?, ?)", entries)
 
@@ -240,20 +244,21 @@ def create_catalog(folder: Path, facts: Mapping[str, dict[str, Any]]) -> None:
             edit = CatalogEdit(connection, path)
             for name, value in facts.items():
                 edit.put_fact(name, value)
-            edit.put_state(State())
+            edit.put_state(State(identity=new_identity()))
             connection.execute("COMMIT")
         finally:
             connection.close()
 
 
-def _checksum(number: int, id: str, title: str, text: str, metadata: str) -> int:
-    return zlib.crc32("\0".join((str(number), id, title, text, metadata)).encode("utf-8", "surrogatepass"))
+def _content(number: int, id: str, title: str, text: str, metadata: str) -> bytes:
+    """What a row's checksum is of."""
+    return "\0".join((str(number), id, title, text, metadata)).encode("utf-8", "surrogatepass")
 
 
 def fact_of(row: Sequence[Any], path: Path) -> dict[str, Any]:
     """A row of `facts`, if its checksum is right."""
     name, value, checksum = row
-    if not isinstance(value, str) or zlib.crc32(f"{name}\0{value}".encode()) != checksum:
+    if not isinstance(value, str) or not is_row_checksum(f"{name}\0{value}".encode(), checksum):
         raise _changed(path, f"its {str(name)[:60]}")
     try:
         return Facts(parse_json(value), f"{path}: its {name}").content
@@ -267,7 +272,7 @@ def document_of(row: Sequence[Any], path: Path) -> Document:
     """A row of `documents`, if its checksum is right."""
     number, id, title, text, metadata, checksum = row
     texts = (id, title, text, metadata)
-    if not all(isinstance(value, str) for value in texts) or _checksum(number, *texts) != checksum:
+    if not all(isinstance(value, str) for value in texts) or not is_row_checksum(_content(number, *texts), checksum):
         raise _changed(path, f"document {str(id)[:60]!r}")
     try:
         return Document(id=id, text=text, title=title, metadata=parse_json(metadata))

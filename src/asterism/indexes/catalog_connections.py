@@ -42,9 +42,10 @@ CREATE TABLE tombstones (number INTEGER PRIMARY KEY);
 
 
 class _Connection(sqlite3.Connection):
-    """Knows whether the tables were looked at."""
+    """Knows whether the tables were looked at, and which file (device, inode) it is connected to."""
 
     checked = False
+    file = (0, 0)
 
 
 class Connections:
@@ -96,7 +97,9 @@ class Connections:
                 return self._spare.pop()
         for connection in stale:
             connection.close()
-        return connect(self._path, "ro")
+        connection = connect(self._path, "ro")
+        connection.file = self._file
+        return connection
 
     def _begin(self, connection: _Connection) -> None:
         try:
@@ -126,7 +129,8 @@ class Connections:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
         with self._guard:
-            if not self._closed and not connection.in_transaction and len(self._spare) < KEPT:
+            usable = not self._closed and not connection.in_transaction and connection.file == self._file
+            if usable and len(self._spare) < KEPT:
                 self._spare.append(connection)
                 return
         connection.close()
@@ -145,7 +149,7 @@ def connect(path: Path, mode: str) -> _Connection:
         _check_files(path, writes=mode == "rw")
     quoted = str(path.absolute()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     connection = sqlite3.connect(
-        f"file:{quoted}?mode={mode}",
+        f"file://{quoted}?mode={mode}",
         uri=True,
         timeout=WAIT_SECONDS,
         isolation_level=None,

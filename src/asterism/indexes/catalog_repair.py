@@ -1,40 +1,40 @@
 """A damaged catalog made anew, from all rows whose checksums are right, or wrong by one byte that can be found.
 
-Views and model are in the manifest a second time; fields follow from the documents; which documents are alive, the
-segments tell. The new file takes the old one's place by one rename.
+Views and model are in the manifest a second time; fields follow from the documents. A row that an intact page lists is
+alive; any other is believed only if segments and tombstones say that it must be there. The new file takes the old one's
+place by one rename.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-import zlib
-from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..corpus import Document
-from ..errors import DamagedIndex, NotAnIndex
+from ..errors import DamagedIndex, InputError, NotAnIndex
 from ..regular_files import is_real_folder
 from ..settings import TokenBuild
 from ..storage.arrays import map_file
-from ..storage.byte_correction import correct_byte
+from ..storage.byte_correction import correct_row, row_checksum
 from ..storage.facts import Facts
 from ..storage.folders import PART, fsync_folder
 from ..storage.manifest import read_manifest
-from .catalog import Catalog, create_catalog, document_of, fact_of
+from .catalog import Catalog, CatalogEdit, create_catalog, document_of, fact_of
 from .catalog_connections import CATALOG
-from .catalog_salvage import CatalogBytes, DocumentRow
-from .catalog_state import State, fingerprint
-from .collection_format import KIND, VERSION, views_of, write_collection_manifest
+from .catalog_salvage import DOCUMENT, FACT, TOMBSTONE, CatalogPages, Row
+from .catalog_state import State, complete_fingerprint, new_identity, upgraded
+from .collection_format import KIND, REPAIR, VERSION, views_of, write_collection_manifest
 from .stored_parts import read_numbers
 from .views import Views
 
 MAKING = "repair.new"  # a folder, for the new catalog
 MOST_DOUBTFUL = 100_000  # rows that are kept to be corrected
 MOST_MISSED = 16  # documents that are tried where a row does not tell its number
+KEPT_FACTS = ("views", "model", "fusion", "job", REPAIR)
 
 
 def mend_catalog(folder: Path) -> tuple[bool, int]:
@@ -42,8 +42,9 @@ def mend_catalog(folder: Path) -> tuple[bool, int]:
     manifest: dict[str, Any] = {}
     with suppress(DamagedIndex, NotAnIndex):
         manifest = read_manifest(folder, KIND, VERSION).content
-    if not manifest and not os.path.lexists(folder / CATALOG):
-        raise NotAnIndex(f"{folder} holds neither a manifest nor a catalog: expected a folder that asterism built")
+    for suffix in ("-wal", "-shm"):  # SQLite of another mode, which no asterism uses
+        with suppress(FileNotFoundError, IsADirectoryError):
+            os.unlink(folder / f"{CATALOG}{suffix}")
     rebuilt, lost = False, 0
     try:
         facts = _intact_facts(folder)
@@ -67,7 +68,7 @@ def _intact_facts(folder: Path) -> dict[str, dict[str, Any]]:
         if state.tombstones is None:  # an earlier format
             with catalog.writing() as edit:
                 edit.put_fact("views", facts["views"])
-                edit.put_state(replace(state, tombstones=fingerprint(edit.tombstones())))
+                edit.put_state(upgraded(state, edit.tombstones()))
         return facts
     finally:
         catalog.close()
@@ -75,22 +76,23 @@ def _intact_facts(folder: Path) -> dict[str, dict[str, Any]]:
 
 def _rebuild(folder: Path, manifest: dict[str, Any]) -> tuple[dict[str, dict[str, Any]], int]:
     """A new catalog of the rows that are left, in place of the damaged one."""
-    content = CatalogBytes(map_file(folder / CATALOG))
-    facts, state = _salvaged_facts(content, folder / CATALOG)
-    for name in ("views", "model"):
-        facts.setdefault(name, manifest.get(name, {}))
-    Facts(facts, str(folder / CATALOG)).read("views", Views.of)  # without them nothing can be represented
-    found = _Documents(content, folder / CATALOG, _living(folder, state))
     making = folder / MAKING
     if is_real_folder(making):
         shutil.rmtree(making)
     making.mkdir()
-    create_catalog(making, facts)
+    create_catalog(making, {})
     catalog = Catalog(making)
+    salvage = Salvage(folder, CatalogPages(map_file(folder / CATALOG)))
     try:
         with catalog.writing() as edit:
-            edit.insert_numbered(found)
-            edit.put_state(_next_state(folder, state, found.numbers))
+            salvage.copy_documents(edit)
+            facts = {name: dict(value) for name, value in salvage.facts.items() if name in KEPT_FACTS}
+            facts |= {name: manifest[name] for name in ("views", "model") if manifest.get(name)}
+            facts.setdefault("model", {})
+            Facts(facts, str(folder / CATALOG)).read("views", Views.of)  # without them nothing can be represented
+            for name, value in facts.items():
+                edit.put_fact(name, value)
+            edit.put_state(_next_state(folder, salvage.state, salvage.numbers))
     finally:
         catalog.close()
     with suppress(FileNotFoundError):
@@ -98,100 +100,108 @@ def _rebuild(folder: Path, manifest: dict[str, Any]) -> tuple[dict[str, dict[str
     os.replace(making / CATALOG, folder / CATALOG)
     fsync_folder(folder)
     shutil.rmtree(making, ignore_errors=True)
-    return facts, max(0, state.documents - len(found.numbers)) if state is not None else 0
+    return facts, max(0, salvage.expected - len(salvage.numbers))
 
 
-def _salvaged_facts(content: CatalogBytes, path: Path) -> tuple[dict[str, dict[str, Any]], State | None]:
-    """Views, model and what hybrid search means; and the newest state."""
-    facts: dict[str, dict[str, Any]] = {}
-    states: list[State] = []
-    for row in content.fact_rows():
-        with suppress(DamagedIndex):
-            found = fact_of(row, path)
-            if row[0] == "state":
-                states.append(State.from_facts(Facts(found, str(path))))
-            elif row[0] == "settings":
-                facts["views"] = Views(TokenBuild.of(found)).as_json()
-            elif row[0] in ("views", "model", "fusion"):
-                facts[row[0]] = found
-    return facts, max(states, key=lambda state: state.generation, default=None)
+class Salvage:
+    """What is left of a catalog.
 
+    facts by name · state: the newest · numbers of the documents that were copied · expected: how many there were.
+    """
 
-class _Documents:
-    """Documents found in the bytes of a catalog, each once; `numbers` are those of all that were given so far."""
-
-    def __init__(self, content: CatalogBytes, path: Path, living: Living) -> None:
+    def __init__(self, folder: Path, pages: CatalogPages) -> None:
+        """Nothing is read yet."""
+        self.facts: dict[str, dict[str, Any]] = {}
+        self.state: State | None = None
         self.numbers: set[int] = set()
-        self._content = content
-        self._path = path
-        self._living = living
-        self._ids: set[str] = set()
+        self._folder = folder
+        self._path = folder / CATALOG
+        self._pages = pages
+        self._ids: dict[str, int] = {}
+        self._tombstones: set[int] = set()
 
-    def __iter__(self) -> Iterator[tuple[int, Document]]:
-        """Those whose checksums are right; then those that are right but for one byte, if they are missed."""
-        doubtful: list[DocumentRow] = []
-        for row in self._content.document_rows():
-            found = self._taken(
-                row.message(number) for number in row.numbers if zlib.crc32(row.message(number)) == row.checksum
-            )
-            if found is not None:
-                yield found
-            elif len(doubtful) < MOST_DOUBTFUL:
-                doubtful.append(row)
+    @property
+    def expected(self) -> int:
+        """Documents; 0 if nothing tells."""
+        before = self.facts.get(REPAIR, {}).get("documents", 0)
+        return max(before if isinstance(before, int) else 0, self.state.documents if self.state is not None else 0)
+
+    def copy_documents(self, edit: CatalogEdit) -> None:
+        """First what pages list; then, of the rest, only documents that segments hold and that are missed."""
+        doubtful: list[Row] = []
+        for row in self._pages.rows():
+            if len(row.types) == TOMBSTONE and row.listed:
+                self._tombstones.add(row.number)
+            elif len(row.types) == FACT:
+                self._take_fact(row)
+            elif len(row.types) == DOCUMENT and row.are_texts(slice(1, 5)):
+                document = self._document(row, row.number) if row.listed else None
+                if document is not None:
+                    self._copy(edit, row.number, document)
+                elif len(doubtful) < MOST_DOUBTFUL:
+                    doubtful.append(row)
+        missed = self._missed()
         for row in doubtful:
-            missed = self._living.held - self.numbers
-            likely = missed.intersection(row.numbers) or (missed if len(missed) <= MOST_MISSED else ())
-            corrected = (correct_byte(row.message(number), row.checksum & 0xFFFFFFFF) for number in likely)
-            found = self._taken(message for message in corrected if message is not None)
-            if found is not None:
-                yield found
+            others = missed if row.listed and len(missed) <= MOST_MISSED else set()
+            for number in {row.number} & missed or others:
+                document = self._document(row, number)
+                if document is not None and document.id not in self._ids:
+                    self._copy(edit, number, document)
+                    missed = missed - {number}
+                    break
 
-    def _taken(self, messages: Iterable[bytes]) -> tuple[int, Document] | None:
-        """The first that is a document, that may be alive, and that was not taken before."""
-        for message in messages:
-            with suppress(ValueError, DamagedIndex):
-                number, *texts = message.decode().split("\0")
-                document = document_of((int(number), *texts, zlib.crc32(message)), self._path)
-                if int(number) in self.numbers or document.id in self._ids or not self._living.may_hold(int(number)):
-                    continue
-                self.numbers.add(int(number))
-                self._ids.add(document.id)
-                return int(number), document
+    def _take_fact(self, row: Row) -> None:
+        checksum = row.integer(2)
+        right = None if checksum is None else correct_row(b"\0".join(row.columns[:2]), checksum)
+        if right is None:
+            return
+        with suppress(DamagedIndex, InputError, TypeError, ValueError):
+            name, value = right.decode().split("\0")
+            found = fact_of((name, value, row_checksum(right)), self._path)
+            if name == "state":
+                state = State.from_facts(Facts(found, str(self._path)))
+                if self.state is None or state.generation > self.state.generation:
+                    self.state = state
+            elif name == "settings":
+                self.facts.setdefault("views", Views(TokenBuild.of(found)).as_json())
+            elif row.listed or name not in self.facts:
+                self.facts[name] = found
+
+    def _document(self, row: Row, number: int) -> Document | None:
+        """The row as the document of a number, perhaps with one byte put right."""
+        checksum = row.integer(5)
+        content = b"\0".join((str(number).encode(), *row.columns[1:5]))
+        right = None if checksum is None else correct_row(content, checksum)
+        if right is None:
+            return None
+        with suppress(ValueError, DamagedIndex):
+            stored, *texts = right.decode().split("\0")
+            if int(stored) == number:
+                return document_of((number, *texts, row_checksum(right)), self._path)
         return None
 
+    def _copy(self, edit: CatalogEdit, number: int, document: Document) -> None:
+        """Of two documents with one id, the later is the one that counts."""
+        other = self._ids.get(document.id, -1)
+        if other > number or number in self.numbers:
+            return
+        if other >= 0:
+            edit.remove([other])
+            self.numbers.discard(other)
+        edit.insert_numbered([(number, document)])
+        self.numbers.add(number)
+        self._ids[document.id] = number
 
-@dataclass(frozen=True)
-class Living:
-    """Which documents may be alive: numbers that a segment holds, and ranges of what damaged segments may hold."""
-
-    held: frozenset[int] = frozenset()
-    ranges: tuple[tuple[int, int], ...] = ((0, 2**62),)
-
-    def may_hold(self, number: int) -> bool:
-        """Whether some segment does, or being damaged may."""
-        return number in self.held or any(first <= number <= last for first, last in self.ranges)
-
-
-def _living(folder: Path, state: State | None) -> Living:
-    if state is None:
-        return Living()
-    held: set[int] = set()
-    ranges: list[tuple[int, int]] = []
-    last, unknown = -1, False
-    for part in state.segments:
-        try:
-            numbers = read_numbers(folder, part).tolist()
-        except (DamagedIndex, NotAnIndex):
-            unknown = True
-            continue
-        if unknown and numbers:
-            ranges.append((last + 1, numbers[0] - 1))
-        if numbers:
-            held.update(numbers)
-            last, unknown = numbers[-1], False
-    if unknown:
-        ranges.append((last + 1, state.next_number - 1))
-    return Living(frozenset(held), tuple(ranges))
+    def _missed(self) -> set[int]:
+        """Documents that are alive, as segments and tombstones say, and were not found; none if they do not agree."""
+        if self.state is None:
+            return set()
+        held: set[int] = set()
+        for part in self.state.segments:
+            with suppress(DamagedIndex, NotAnIndex):
+                held.update(read_numbers(self._folder, part).tolist())
+        dead = complete_fingerprint(self._tombstones, self.state.tombstones, held)
+        return set() if dead is None else held - dead - self.numbers
 
 
 def _next_state(folder: Path, state: State | None, numbers: set[int]) -> State:
@@ -205,4 +215,5 @@ def _next_state(folder: Path, state: State | None, numbers: set[int]) -> State:
         next_number=max(kept.next_number, max(numbers, default=-1) + 1),
         next_folder=max(kept.next_folder, max(folders, default=0) + 1),
         tombstones=0,
+        identity=kept.identity or new_identity(),
     )

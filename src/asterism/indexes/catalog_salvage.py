@@ -1,8 +1,8 @@
-"""Rows of a catalog that SQLite can no longer read: found by their shape, believed by their checksums.
+"""Rows of a catalog that SQLite can no longer read, found page by page.
 
-A row is a record: the length of its header, a type for each column, then the columns, one after the other. The end of a
-long one lies in a chain of overflow pages. Nothing else of the file is looked at, so that no damage hides a whole row.
-Rows of documents that were deleted may be among those found: who asks knows which are alive.
+A page that holds rows (a leaf of a table) lists where each of its cells begins. A row that an intact page lists is in
+its table: what was deleted is listed nowhere. In a page that contradicts itself, rows are looked for by their shape;
+they are believed only where they are missed, because the page may also hold what was deleted from it.
 """
 
 from __future__ import annotations
@@ -15,94 +15,120 @@ import numpy as np
 import numpy.typing as npt
 
 PAGE = 4096
+FILE_HEADER = 100  # bytes at the beginning of the first page
+LEAF, LEAF_HEADER = 0x0D, 8
 MOST_IN_PAGE = PAGE - 35  # bytes of a row that lies in one page
 LEAST_IN_PAGE = (PAGE - 12) * 32 // 255 - 23
-LONGEST_HEADER = 48
-FACTS = (b"state", b"views", b"settings", b"model", b"fusion", b"job")
+MOST_TYPES = 48  # bytes of a record's header
+BRANCHES_AND_INDEXES = (0x02, 0x05, 0x0A)  # pages of other kinds
 
-FactRow = tuple[str, str, int]  # name, value, checksum
+DOCUMENT, FACT, TOMBSTONE = 6, 3, 1  # columns
 
 
 @dataclass(frozen=True)
-class DocumentRow:
-    """What may be a document's row: numbers that may stand before it; id, title, text and metadata; its checksum."""
+class Row:
+    """A row's number, and its columns: types and bytes. `listed`: an intact page lists it."""
 
-    numbers: tuple[int, ...]
+    number: int
+    types: tuple[int, ...]
     columns: tuple[bytes, ...]
-    checksum: int
+    listed: bool
 
-    def message(self, number: int) -> bytes:
-        """What the checksum is of."""
-        return b"\0".join((str(number).encode(), *self.columns))
+    def integer(self, column: int) -> int | None:
+        """A column that is a whole number."""
+        kind = self.types[column]
+        if kind in (8, 9):
+            return kind - 8
+        return int.from_bytes(self.columns[column], "big", signed=True) if 1 <= kind <= 6 else None
+
+    def are_texts(self, columns: slice) -> bool:
+        """Whether those columns are."""
+        return all(kind >= 13 and kind % 2 == 1 for kind in self.types[columns])
 
 
-@dataclass(frozen=True)
-class _Record:
-    """Column types, and the bytes of the columns."""
-
-    types: list[int]
-    columns: list[bytes]
-
-
-class CatalogBytes:
+class CatalogPages:
     """A catalog as bytes (n,)."""
 
     def __init__(self, content: npt.NDArray[np.uint8]) -> None:
         """The whole file."""
-        self._array = content
         self._bytes = content.tobytes()
+        self._free = self._free_pages()
 
-    def document_rows(self) -> Iterator[DocumentRow]:
-        """Whatever may be a document's row."""
-        lengths, first = self._array[:-1], self._array[1:]
-        for place in np.flatnonzero((lengths >= 7) & (lengths <= LONGEST_HEADER) & (first == 0)).tolist():
-            record = self._record(place)
-            if record is None or len(record.types) != 6 or not all(_is_text(kind) for kind in record.types[1:5]):
+    def rows(self) -> Iterator[Row]:
+        """Those that pages list, then whatever may be a row in pages that contradict themselves."""
+        broken = []
+        for page in range(len(self._bytes) // PAGE):
+            if page in self._free:
                 continue
-            checksum = _integer(record.types[5], record.columns[5])
-            if checksum is not None and record.columns[1]:
-                yield DocumentRow(tuple(self._numbers_before(place)), tuple(record.columns[1:5]), checksum)
+            listed = self._listed(page)
+            if listed is None:
+                broken.append(page)
+            else:
+                yield from listed
+        for page in broken:
+            yield from self._loose(page)
 
-    def fact_rows(self) -> Iterator[FactRow]:
-        """Whatever may be the row of a fact."""
-        for name in FACTS:
-            found = self._bytes.find(name)
-            while found >= 0:
-                for header in range(4, min(12, found) + 1):
-                    record = self._record(found - header)
-                    if record is None or len(record.types) != 3 or record.columns[0] != name:
-                        continue
-                    value, checksum = _text(record.columns[1]), _integer(record.types[2], record.columns[2])
-                    if value is not None and checksum is not None:
-                        yield name.decode(), value, checksum
-                found = self._bytes.find(name, found + 1)
+    def _listed(self, page: int) -> list[Row] | None:
+        """The rows of a leaf of a table; [] for pages of other kinds, None for one that contradicts itself."""
+        start = page * PAGE + (FILE_HEADER if page == 0 else 0)
+        kind = self._bytes[start]
+        if kind == 0:  # an overflow page, which begins with the number of the next, or an empty one
+            return []
+        rows = self._whole_leaf(page * PAGE, start - page * PAGE)
+        if rows is None and kind in BRANCHES_AND_INDEXES:
+            return []
+        return rows
 
-    def _record(self, place: int) -> _Record | None:
-        """The record that begins at a place, if one can."""
+    def _whole_leaf(self, page: int, start: int) -> list[Row] | None:
+        """The rows of a page, whatever kind it says it is, if all its bytes are accounted for as a leaf's."""
+        free, count, content = (self._number(page + start + at) for at in (1, 3, 5))
+        end = start + LEAF_HEADER + 2 * count
+        if not end <= content <= PAGE:
+            return None
+        places = [self._number(page + at) for at in range(start + LEAF_HEADER, end, 2)]
+        cells = [self._cell(page + place, True) for place in places if content <= place < PAGE]
+        rows = [cell[0] for cell in cells if cell is not None]
+        used = sum(cell[1] for cell in cells if cell is not None) + self._bytes[page + start + 7]
+        while content <= free <= PAGE - 4:  # blocks that are not used, in rising order
+            used += self._number(page + free + 2)
+            following = self._number(page + free)
+            free = following if following > free else 0
+        known = all(len(row.types) in (DOCUMENT, FACT, TOMBSTONE) for row in rows)
+        rising = all(a.number < b.number for a, b in itertools.pairwise(rows))
+        return rows if len(rows) == count and used == PAGE - content and known and rising else None
+
+    def _loose(self, page: int) -> Iterator[Row]:
+        """Whatever may be a cell, at any place of a page."""
+        for place in range(page * PAGE, (page + 1) * PAGE - 4):
+            cell = self._cell(place, False)
+            if cell is not None and len(cell[0].types) in (DOCUMENT, FACT):
+                yield cell[0]
+
+    def _cell(self, place: int, listed: bool) -> tuple[Row, int] | None:
+        """A row and the bytes it takes of its page: the length of a record, the row's number, and the record."""
         length, at = self._varint(place)
-        if not 3 <= length <= LONGEST_HEADER or place + length > len(self._bytes):
+        number, at = self._varint(at)
+        local = _local(length)
+        content = self._payload(at, length, local)
+        if not content:
+            return None
+        header, first = _varint(content, 0)
+        if not 1 <= header <= min(MOST_TYPES, length):
             return None
         types = []
-        while at < place + length:
-            kind, at = self._varint(at)
+        while first < header:
+            kind, first = _varint(content, first)
             types.append(kind)
-        sizes = [_size(kind) for kind in types]
-        total = length + sum(sizes)
-        if at != place + length or total > len(self._bytes):
+        ends = list(itertools.accumulate((_size(kind) for kind in types), initial=header))
+        if first != header or ends[-1] != length:
             return None
-        content = self._payload(place, total)
-        if content is None:
-            return None
-        ends = np.cumsum([length, *sizes]).tolist()
-        return _Record(types, [content[a:b] for a, b in itertools.pairwise(ends)])
+        columns = tuple(content[a:b] for a, b in itertools.pairwise(ends))
+        size = at - place + local + (4 if local < length else 0)
+        return Row(number, tuple(types), columns, listed), max(4, size)
 
-    def _payload(self, place: int, total: int) -> bytes | None:
+    def _payload(self, place: int, total: int, local: int) -> bytes | None:
         """The bytes of a record, put together from its page and the overflow pages."""
-        local = total
-        if total > MOST_IN_PAGE:
-            local = LEAST_IN_PAGE + (total - LEAST_IN_PAGE) % (PAGE - 4)
-            local = local if local <= MOST_IN_PAGE else LEAST_IN_PAGE
-        if place % PAGE + local > PAGE:
+        if not 0 < total <= len(self._bytes) or place % PAGE + local > PAGE:
             return None
         parts, left = [self._bytes[place : place + local]], total - local
         pointer = place + local
@@ -115,23 +141,43 @@ class CatalogBytes:
             left -= len(parts[-1])
         return b"".join(parts)
 
-    def _numbers_before(self, place: int) -> Iterator[int]:
-        """Numbers of 1 to 9 bytes that end just before a place."""
-        for start in range(max(0, place - 9), place):
-            number, end = self._varint(start)
-            if end == place:
-                yield number
+    def _free_pages(self) -> set[int]:
+        """Pages that no table uses, from 0; earlier versions left in them what they had held."""
+        free: set[int] = set()
+        trunk = int.from_bytes(self._bytes[32:36], "big")
+        while 1 < trunk <= len(self._bytes) // PAGE and trunk - 1 not in free:
+            start = (trunk - 1) * PAGE
+            free.add(trunk - 1)
+            trunk, count = (int.from_bytes(self._bytes[start + at : start + at + 4], "big") for at in (0, 4))
+            leaves = self._bytes[start + 8 : start + 8 + 4 * min(count, PAGE // 4 - 2)]
+            free |= {int.from_bytes(leaves[at : at + 4], "big") - 1 for at in range(0, len(leaves), 4)}
+        return free
+
+    def _number(self, at: int) -> int:
+        return int.from_bytes(self._bytes[at : at + 2], "big")
 
     def _varint(self, at: int) -> tuple[int, int]:
-        """A number of variable length, and where it ends."""
-        value = 0
-        for i, byte in enumerate(self._bytes[at : at + 9]):
-            if i == 8:
-                return value << 8 | byte, at + 9
-            value = value << 7 | byte & 0x7F
-            if byte < 0x80:
-                return value, at + i + 1
-        return 0, at
+        return _varint(self._bytes, at)
+
+
+def _local(total: int) -> int:
+    """Bytes of a record that lie in its own page."""
+    if total <= MOST_IN_PAGE:
+        return total
+    local = LEAST_IN_PAGE + (total - LEAST_IN_PAGE) % (PAGE - 4)
+    return local if local <= MOST_IN_PAGE else LEAST_IN_PAGE
+
+
+def _varint(content: bytes, at: int) -> tuple[int, int]:
+    """A number of variable length, and where it ends."""
+    value = 0
+    for i, byte in enumerate(content[at : at + 9]):
+        if i == 8:
+            return value << 8 | byte, at + 9
+        value = value << 7 | byte & 0x7F
+        if byte < 0x80:
+            return value, at + i + 1
+    return 0, at + 9
 
 
 def _size(kind: int) -> int:
@@ -139,20 +185,3 @@ def _size(kind: int) -> int:
     if kind < 12:
         return (0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0)[kind]
     return (kind - 12) // 2
-
-
-def _is_text(kind: int) -> bool:
-    return kind >= 13 and kind % 2 == 1
-
-
-def _text(column: bytes) -> str | None:
-    try:
-        return column.decode()
-    except UnicodeDecodeError:
-        return None
-
-
-def _integer(kind: int, column: bytes) -> int | None:
-    if kind in (8, 9):
-        return kind - 8
-    return int.from_bytes(column, "big", signed=True) if 1 <= kind <= 6 else None

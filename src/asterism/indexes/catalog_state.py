@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -42,7 +43,8 @@ class Part:
 class State:
     """`generation` grows with every commit; names and numbers are never used again.
 
-    tombstones: a fingerprint of all of them, None in what earlier formats wrote.
+    tombstones: a fingerprint of all of them, None in what earlier formats wrote · identity: random, so that two indexes
+    are told apart whatever they hold; "" in earlier formats.
     """
 
     generation: int = 0
@@ -52,6 +54,7 @@ class State:
     codec: Part | None = None
     segments: tuple[Part, ...] = field(default=())
     tombstones: int | None = 0
+    identity: str = ""
 
     @classmethod
     def from_facts(cls, facts: Facts) -> State:
@@ -66,6 +69,7 @@ class State:
             codec,
             segments,
             facts.whole("tombstones", most=2**64 - 1) if "tombstones" in facts.content else None,
+            facts.text("identity")[:64] if "identity" in facts.content else "",
         )
         parts = [part for part in (codec, *segments) if part is not None]
         if len(state.folders) < len(parts) or any(part.number >= state.next_folder for part in parts):
@@ -86,6 +90,16 @@ class State:
         return replace(self, tombstones=((self.tombstones or 0) + change) % 2**64)
 
 
+def new_identity() -> str:
+    """Of an index."""
+    return os.urandom(16).hex()
+
+
+def upgraded(state: State, tombstones: Numbers) -> State:
+    """What an earlier format lacks."""
+    return replace(state, tombstones=fingerprint(tombstones), identity=state.identity or new_identity())
+
+
 def fingerprint(numbers: npt.ArrayLike) -> int:
     """Numbers (n,) -> a 64-bit sum that does not depend on their order, so that it can be kept as they come and go."""
     with np.errstate(over="ignore"):
@@ -93,3 +107,24 @@ def fingerprint(numbers: npt.ArrayLike) -> int:
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return int(np.sum(x ^ (x >> np.uint64(31)), dtype=np.uint64))
+
+
+def complete_fingerprint(found: set[int], wanted: int | None, held: set[int]) -> set[int] | None:
+    """Numbers of which one may be wrong, missing or too many, put right so that they have a fingerprint; None if not.
+
+    A number that is put in is one of those `held`.
+    """
+    if wanted is None:
+        return found
+    total = fingerprint(list(found))
+    if total == wanted:
+        return found
+    marks = {fingerprint([number]): number for number in held - found}
+    for gone in (None, *found):
+        rest = found - {gone} if gone is not None else found
+        left = (wanted - total + (fingerprint([gone]) if gone is not None else 0)) % 2**64
+        if left == 0:
+            return rest
+        if left in marks:
+            return rest | {marks[left]}
+    return None

@@ -14,7 +14,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,7 +31,7 @@ from ..storage.lock import nobody_writing, writing
 from ..storage.manifest import read_manifest
 from .catalog import Catalog, CatalogReader, create_catalog
 from .catalog_connections import CATALOG
-from .catalog_state import fingerprint
+from .catalog_state import upgraded
 from .collection_format import KIND, PATIENCE, REPAIR, VERSION, views_of, write_collection_manifest
 from .collection_writer import CollectionWriter
 from .filter_parsing import canonical, parse_filter
@@ -86,7 +86,7 @@ class Collection:
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Collection:
         """Open a folder. Nothing in it is changed."""
-        folder = Path(path)
+        folder = Path(path).absolute()
         read_manifest(folder, KIND, VERSION)
         self = cls(folder)
         try:
@@ -114,11 +114,10 @@ class Collection:
         if self._closed:
             raise IndexFolderError(f"{self.path} was closed: open it again")
         with writing(self.path, PATIENCE), writes_reported(self.path):
-            self._catalog.recover()
+            state = self._catalog.recover()
             if read_manifest(self.path, KIND, VERSION).whole("version") < VERSION:
                 self._upgrade()
-            with self.reading() as view:
-                sweep_parts(self.path, view.state().folders)
+            sweep_parts(self.path, state.folders)
             yield CollectionWriter(self.path, self._catalog, self.snapshot, self.views())
 
     @contextmanager
@@ -239,7 +238,10 @@ class Collection:
 
     def _newest(self, view: CatalogReader) -> Snapshot:
         with self._guard:
-            if self._snapshot is None or view.state() != self._snapshot.state:
+            state = view.state()
+            if self._snapshot is not None and self._snapshot.state.identity not in ("", state.identity):
+                raise IndexFolderError(f"{self.path} was replaced by another index: open it again")
+            if self._snapshot is None or state != self._snapshot.state:
                 if view.fact(REPAIR):
                     raise damaged(self.path, "was being repaired, and the repair was stopped: run it again to end it")
                 opened = Snapshot.open(self.path, view, self._snapshot)
@@ -309,5 +311,5 @@ class Collection:
             state = edit.state()
             facts = {"views": views_of(edit).as_json(), "model": edit.fact("model")}
             edit.put_fact("views", facts["views"])
-            edit.put_state(replace(state, tombstones=fingerprint(edit.tombstones())))
+            edit.put_state(upgraded(state, edit.tombstones()))
         write_collection_manifest(self.path, **facts)

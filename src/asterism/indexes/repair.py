@@ -8,6 +8,7 @@ Everything is committed in steps. A repair that is stopped leaves an index that 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -24,7 +25,9 @@ from ..storage.arrays import verify_folders
 from ..storage.faults import writes_reported
 from ..storage.folders import sweep_parts
 from ..storage.lock import writing
+from ..storage.manifest import MANIFEST
 from .catalog import Catalog
+from .catalog_connections import CATALOG
 from .catalog_repair import mend_catalog
 from .catalog_state import State, fingerprint
 from .collection_format import PATIENCE, REPAIR, views_of
@@ -55,10 +58,13 @@ class Repair:
 
 def repair_collection(folder: Path, represent: Represent) -> Repair:
     """Mend what is damaged; nothing is changed where nothing is."""
+    if not any(os.path.lexists(folder / name) for name in (MANIFEST, CATALOG)):
+        raise NotAnIndex(f"{folder} holds neither a manifest nor a catalog: expected a folder that asterism built")
     with writing(folder, PATIENCE), writes_reported(folder):
         rebuilt, lost = mend_catalog(folder)
         catalog = Catalog(folder)
         try:
+            sweep_parts(folder, catalog.recover().folders)
             dropped = _drop_damaged(folder, catalog, represent)
             represented = _represent_missing(folder, catalog, represent)
             with catalog.reading() as view:

@@ -171,7 +171,7 @@ def map_file(path: Path, size: int | None = None) -> npt.NDArray[np.uint8]:
             found = os.fstat(descriptor).st_size
             if size is not None and found != size:
                 raise damaged(path, f"has {found} bytes, expected {size}")
-            return _native.map_file(descriptor, found, str(path)) if found else np.empty(0, np.uint8)
+            return _native.map_file(descriptor, found, os.fsencode(path)) if found else np.empty(0, np.uint8)
         finally:
             os.close(descriptor)
     except OSError as error:

@@ -1,12 +1,13 @@
-"""One wrong byte, found by the CRC-32 of what was right.
+"""One wrong byte, found by a checksum of what was right, and proved by another.
 
-The checksum of a message with one byte changed differs from that of the message by a number that tells, going back
-from the end byte by byte, where the change is and what it was. In a message of 10,000 bytes about one wrong byte in two
-thousand has a second explanation; then none is given.
+A row's checksum has 63 bits: the CRC-32 of its content, and above it 31 bits of a BLAKE2b. The CRC of a content with
+one byte changed differs from the right one by a number that tells, going back from the end byte by byte, where the
+change is and what it was; the other half says whether that explanation is true.
 """
 
 from __future__ import annotations
 
+import hashlib
 import zlib
 
 TABLE = tuple(zlib.crc32(bytes([byte])) ^ zlib.crc32(b"\0") for byte in range(256))
@@ -14,23 +15,37 @@ CHANGE_OF = {difference: byte for byte, difference in enumerate(TABLE)}  # of a 
 BYTE_OF = {value >> 24: byte for byte, value in enumerate(TABLE)}  # each has another first byte
 
 
-def correct_byte(message: bytes, checksum: int) -> bytes | None:
-    """The message with the one byte changed that its checksum asks for, or as it is if the checksum has a wrong byte.
+def row_checksum(content: bytes) -> int:
+    """63 bits."""
+    digest = int.from_bytes(hashlib.blake2b(content, digest_size=4).digest(), "big") >> 1
+    return digest << 32 | zlib.crc32(content)
 
-    None if no change of one byte explains it, or more than one does.
+
+def is_row_checksum(content: bytes, checksum: object) -> bool:
+    """Whether it is the content's; earlier formats had the lower half alone."""
+    if not isinstance(checksum, int):
+        return False
+    return checksum == (row_checksum(content) if checksum >> 32 else zlib.crc32(content))
+
+
+def correct_row(content: bytes, checksum: int) -> bytes | None:
+    """The content, or the content with one byte changed, that the checksum proves; None if there is none.
+
+    A checksum that itself has one wrong byte proves the content as it is.
     """
-    difference = zlib.crc32(message) ^ checksum
-    if difference == 0:
-        return message
-    found = [message] if _has_one_byte(difference) else []
-    for place in range(len(message) - 1, -1, -1):
+    if is_row_checksum(content, checksum) or _differ_in_one_byte(row_checksum(content), checksum):
+        return content
+    difference = zlib.crc32(content) ^ (checksum & 0xFFFFFFFF)
+    for place in range(len(content) - 1, -1, -1):
         change = CHANGE_OF.get(difference)
         if change:
-            found.append(message[:place] + bytes([message[place] ^ change]) + message[place + 1 :])
+            corrected = content[:place] + bytes([content[place] ^ change]) + content[place + 1 :]
+            if row_checksum(corrected) == checksum:
+                return corrected
         byte = BYTE_OF[difference >> 24]  # one step of the checksum, backwards
         difference = (difference ^ TABLE[byte]) << 8 & 0xFFFFFFFF | byte
-    return found[0] if len(found) == 1 else None
+    return None
 
 
-def _has_one_byte(difference: int) -> bool:
-    return sum(byte > 0 for byte in difference.to_bytes(4, "big")) == 1
+def _differ_in_one_byte(a: int, b: int) -> bool:
+    return 0 <= b < 2**63 and sum(byte > 0 for byte in (a ^ b).to_bytes(8, "big")) == 1

@@ -7,6 +7,7 @@ The system's   no descriptors, no memory, no room, no permission, a failing disk
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -76,7 +77,7 @@ def damage_reported(folder: Path) -> Iterator[None]:
 
 def refuse_lost_pages(folder: Path) -> None:
     """Raise DamagedIndex if a mapped file of the folder was cut short since: zeros stand for what is gone."""
-    inside = f"{folder}/"
+    inside = os.fsencode(folder) + b"/"
     for name in _native.lost_files():
         if name.startswith(inside):
-            raise damaged(name, "was cut short while it was open")
+            raise damaged(os.fsdecode(name), "was cut short while it was open")

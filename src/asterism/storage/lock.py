@@ -33,7 +33,10 @@ def writing(folder: Path, patience: float = 0.0) -> Iterator[None]:
             _wait(lock, fcntl.LOCK_EX, folder, deadline)
         finally:
             fcntl.flock(queue, fcntl.LOCK_UN)
-        yield
+        try:
+            yield
+        finally:
+            fcntl.flock(lock, fcntl.LOCK_UN)  # a child that was forked meanwhile has the descriptor too
 
 
 @contextmanager
@@ -50,6 +53,7 @@ def nobody_writing(folder: Path, patience: float) -> Iterator[None]:
         _wait(descriptor, fcntl.LOCK_SH, folder, time.monotonic() + patience)
         yield
     finally:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
         os.close(descriptor)
 
 
