@@ -160,7 +160,7 @@ class CatalogReader:
         for row in self._connection.execute("SELECT name, kind, value, number FROM fields"):
             balance -= hash(repr(row))  # a repr, because hash(-1) is hash(-2), and that of "a" is that of b"a"
         if balance:
-            raise _changed(self.path, "the filterable fields")
+            raise damaged(self.path, "has fields that are not those of its documents")
 
     def _numbers(self, statement: str, *parameters: object) -> Numbers:
         rows = self._connection.execute(statement, parameters)

@@ -119,12 +119,14 @@ class Salvage:
         self._pages = pages
         self._ids: dict[str, int] = {}
         self._tombstones: set[int] = set()
+        self._superseded = 0  # rows of documents that a later one has replaced
 
     @property
     def expected(self) -> int:
         """Documents; 0 if nothing tells."""
         before = self.facts.get(REPAIR, {}).get("documents", 0)
-        return max(before if isinstance(before, int) else 0, self.state.documents if self.state is not None else 0)
+        counted = self.state.documents if self.state is not None else 0
+        return max(before if isinstance(before, int) else 0, counted) - self._superseded
 
     def copy_documents(self, edit: CatalogEdit) -> None:
         """First what pages list; then, of the rest, only documents that segments hold and that are missed."""
@@ -184,10 +186,12 @@ class Salvage:
         """Of two documents with one id, the later is the one that counts."""
         other = self._ids.get(document.id, -1)
         if other > number or number in self.numbers:
+            self._superseded += other > number
             return
         if other >= 0:
             edit.remove([other])
             self.numbers.discard(other)
+            self._superseded += 1
         edit.insert_numbered([(number, document)])
         self.numbers.add(number)
         self._ids[document.id] = number
