@@ -20,6 +20,7 @@ from asterism.indexes import collection_writer, dense_segment
 from asterism.indexes.catalog_connections import CATALOG
 from asterism.storage.manifest import read_manifest, write_manifest
 from tests.conftest import ALL_VIEWS, found_in, in_all_views, make_query, make_vectors
+from tests.faults.small_index import checked
 
 QUERY = make_query(16)
 CONTENT = in_all_views(TokenVectors(QUERY, [0, len(QUERY)]))
@@ -63,14 +64,6 @@ def answers(path: Path) -> list[Answers]:
                 hits = found_in(collection, CONTENT, view, 10, where).documents
                 found.append([(document.id, document.text, score) for document, score in hits])
         return found
-    finally:
-        collection.close()
-
-
-def checked(path: Path) -> None:
-    collection = Collection.open(path)
-    try:
-        collection.check()
     finally:
         collection.close()
 

@@ -126,7 +126,7 @@ def _intact_parts(folder: Path, state: State, views: Views) -> tuple[StoredCodec
             if rising and numbers[-1] < state.next_number and set(stored.views) == set(views.names):
                 intact.append(stored)
                 last = int(numbers[-1])
-    return (codec if intact else None), intact
+    return codec, intact
 
 
 def _represent_missing(folder: Path, catalog: Catalog, represent: Represent) -> int:
