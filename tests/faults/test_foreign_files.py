@@ -176,7 +176,7 @@ def test_a_token_index_that_is_cut_short_while_it_is_open(tmp_path: Path) -> Non
         index.search(make_query(16), 3, TokenSearch(method="exact"))
 
 
-def test_a_signal_that_is_not_ours_ends_the_process_as_before() -> None:
+def test_a_signal_that_is_not_ours_ends_the_process_as_before(tmp_path: Path) -> None:
     code = (
         "import os, mmap, sys, asterism\n"
         "from asterism import TokenIndex\n"
@@ -186,10 +186,7 @@ def test_a_signal_that_is_not_ours_ends_the_process_as_before() -> None:
         "mapped = mmap.mmap(file.fileno(), 1 << 16); os.truncate(file.name, 0); mapped[5]\n"
     )
     root = Path(__file__).parents[2]
-    with subprocess.Popen(["mktemp", "-d"], stdout=subprocess.PIPE, text=True) as made:
-        folder = made.stdout.read().strip() if made.stdout else ""
-    done = subprocess.run([sys.executable, "-c", code, f"{folder}/x"], cwd=root, capture_output=True)
-    shutil.rmtree(folder)
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "x")], cwd=root, capture_output=True)
     assert done.returncode == -signal.SIGBUS
 
 
