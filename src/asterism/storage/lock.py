@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ..errors import IndexBusy, IndexFolderError
 from ..regular_files import open_regular
-from .faults import damaged, unwritable
+from .faults import damaged, unreadable, unwritable
 
 LOCK = "writer.lock"
 QUEUE = "writer.queue"
@@ -48,7 +48,7 @@ def nobody_writing(folder: Path, patience: float) -> Iterator[None]:
         yield
         return
     except OSError as error:
-        raise damaged(folder / LOCK, f"is no lock ({error.strerror})") from error
+        raise unreadable(folder / LOCK, error) from error
     try:
         _wait(descriptor, fcntl.LOCK_SH, folder, time.monotonic() + patience)
         yield
