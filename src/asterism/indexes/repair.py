@@ -137,7 +137,7 @@ def _represent_missing(folder: Path, catalog: Catalog, represent: Represent) -> 
         missing = np.setdiff1d(view.all_numbers(), snapshot.numbers)
     if not repairing:
         return 0
-    opened = Opened(folder, catalog, snapshot)
+    opened = _Opened(folder, catalog, snapshot)
     writer = CollectionWriter(folder, catalog, opened.newest, views)
     for start in range(0, len(missing), BATCH):
         with catalog.reading() as view:
@@ -149,7 +149,7 @@ def _represent_missing(folder: Path, catalog: Catalog, represent: Represent) -> 
     return len(missing)
 
 
-class Opened:
+class _Opened:
     """The newest state of a collection that is being repaired, which nobody else opens."""
 
     def __init__(self, folder: Path, catalog: Catalog, snapshot: Snapshot) -> None:
