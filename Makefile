@@ -8,7 +8,9 @@ PYLATE := .venv-pylate
 # One process a core; a file's tests stay together, because they share what is slow to make.
 IN_PARALLEL := --numprocesses auto --dist loadfile
 
-NATIVE := $(wildcard native/*) CMakeLists.txt pyproject.toml
+NATIVE := $(wildcard native/*/*) CMakeLists.txt pyproject.toml
+# An editable installation knows the modules that were there when it was made; a folder changes when one comes or goes.
+FOLDERS := $(shell find src -type d -not -name __pycache__)
 
 .PHONY: demo test test-all test-parity test-forged lint sanitize clean
 .PHONY: bench-environments bench-token-search bench-growth bench-fixed
@@ -49,7 +51,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 # Editable: Python files count at once, a change of native code builds again.
-$(VENV)/.installed: $(BIN)/python $(NATIVE)
+$(VENV)/.installed: $(BIN)/python $(NATIVE) $(FOLDERS)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	touch $@
 
@@ -61,7 +63,7 @@ sanitize: $(SANITIZED)/.installed
 	tests/unit tests/parity tests/property tests/faults \
 	--ignore tests/unit/encoders --ignore tests/unit/evaluation --ignore tests/parity/test_encoders_equal_references.py \
 	--ignore tests/parity/test_default_model.py --ignore tests/unit/retriever \
-	--ignore tests/unit/command_line \
+	--ignore tests/unit/cli \
 	--ignore tests/faults/test_killed_writers.py --ignore tests/faults/test_hostile_checkpoints.py
 
 # Indexes with other content and right checksums, on the same code: about twenty minutes.

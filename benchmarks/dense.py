@@ -23,10 +23,10 @@ import numpy as np
 from dense_vectors import dense_vectors
 
 from asterism import Collection, Document, Representations, SearchHits, TokenSearch, Views
-from asterism.indexes.dense_choice import compares_all, explored
-from asterism.indexes.dense_segment import EXPLORED_TO_BUILD, LINKS
-from asterism.indexes.snapshot import Snapshot
-from asterism.search.single_view import AskedViews
+from asterism.collection.snapshot import Snapshot
+from asterism.search.asked_views import AskedViews
+from asterism.views.dense.choice import compares_all, explored
+from asterism.views.dense.segment import EXPLORED_TO_BUILD, LINKS
 
 K = 10
 FLAT = 45_000

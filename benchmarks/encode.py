@@ -133,7 +133,7 @@ def main() -> None:
     carrier = importlib.util.find_spec("asterism")
     if carrier is None:
         sys.exit("run this with the asterism environment's Python")
-    from asterism.encoders.registry import model_folder
+    from asterism.models.registry import model_folder
 
     best: dict[str, float] = {}
     vectors: dict[str, np.ndarray] = {}

@@ -29,10 +29,10 @@ import numba
 import numpy as np
 
 from asterism import LexicalWeights
-from asterism.indexes.bm25 import idf, saturated
-from asterism.indexes.lexical_searcher import LexicalSearcher
-from asterism.indexes.lexical_segment import LexicalFacts, OpenLexical, open_lexical
-from asterism.indexes.lexical_writer import write_lexical
+from asterism.views.lexical.bm25 import idf, saturated
+from asterism.views.lexical.searcher import LexicalSearcher
+from asterism.views.lexical.segment import LexicalFacts, OpenLexical, open_lexical
+from asterism.views.lexical.writer import write_lexical
 
 VOCABULARY, LENGTH, QUERIES, QUERY_LENGTH, FROM_ONE = 250_002, 120, 500, 12, 8
 KS = (10, 100)

@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save_file
 
-from asterism.encoders.checkpoints import open_checkpoint
+from asterism.encoders.checkpoints.layouts import open_checkpoint
 from asterism.encoders.encoder import Encoder
-from asterism.encoders.heads import MultiVectorHead
-from asterism.encoders.registry import DEFAULT, HEADS, model_folder
+from asterism.encoders.graph.heads import MultiVectorHead
+from asterism.models.registry import DEFAULT, HEADS, model_folder
 from asterism.settings import EncoderSettings
 
 TEXTS_OF_EACH = 1000

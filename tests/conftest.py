@@ -22,13 +22,13 @@ from asterism import (
     TokenVectors,
     Views,
 )
-from asterism.encoders.file_hashes import cache_folder
-from asterism.encoders.registry import DEFAULT, model_folder
+from asterism.collection.collection import Found
+from asterism.collection.snapshot import Snapshot
 from asterism.errors import DownloadError
-from asterism.indexes.collection import Found
-from asterism.indexes.segment_merge import Mask
-from asterism.indexes.snapshot import Snapshot
-from asterism.search.single_view import AskedViews
+from asterism.models.file_hashes import cache_folder
+from asterism.models.registry import DEFAULT, model_folder
+from asterism.search.asked_views import AskedViews
+from asterism.views.tokens.merge import Mask
 
 Maker = Callable[..., TokenVectors]
 

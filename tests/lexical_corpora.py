@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from asterism import LexicalWeights
-from asterism.indexes.lexical_searcher import LexicalSearcher
-from asterism.indexes.lexical_segment import open_lexical
-from asterism.indexes.lexical_writer import write_lexical
 from asterism.kernels.reference_lexical import best, lexical_scores
+from asterism.views.lexical.searcher import LexicalSearcher
+from asterism.views.lexical.segment import open_lexical
+from asterism.views.lexical.writer import write_lexical
 
 HASH = 0x7FFF_FFFF_FFFF  # terms are spread over a range that only 64 bits hold
 

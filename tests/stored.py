@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from asterism import TokenIndex, TokenSearch
-from asterism.indexes.search_defaults import plan_of
 from asterism.kernels.reference import CodeFormat
 from asterism.kernels.reference_search import Plan, ReferenceSearch, StoredTokens
+from asterism.views.tokens.search_defaults import plan_of
 
 
 def stored_tokens(index: TokenIndex) -> StoredTokens:

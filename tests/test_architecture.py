@@ -12,41 +12,29 @@ import pytest
 import asterism
 
 SOURCE = Path(asterism.__file__).parent
-FILES_OF_OTHERS = {
-    "regular_files",
-    "json_text",
-    "bounded_lines",
-}  # how files that anybody may have written are opened and parsed
-VALUES = {"errors", "settings", "corpus", "results", "representations", "kernels"}
+VALUES = {"errors", "settings", "documents", "results", "representations"}
 MAY_IMPORT = {
     "errors": set(),
-    "regular_files": set(),
-    "json_text": set(),
-    "bounded_lines": set(),
+    "files": {"errors"},
     "settings": {"errors"},
-    "corpus": {"errors"},
-    "readers": {"errors", "corpus"} | FILES_OF_OTHERS,
-    "stdlib_docstrings": {"errors", "corpus"},
-    "results": {"errors", "corpus"} | FILES_OF_OTHERS,
+    "documents": {"errors", "files"},
+    "results": {"errors", "documents", "files"},
     "representations": {"errors"},
+    "terms": {"errors", "representations"},
+    "models": {"errors", "files"},
+    "encoders": {"errors", "settings", "files", "representations", "terms", "models"},
     "kernels": {"errors"},
-    "storage": {"errors", "kernels"} | FILES_OF_OTHERS,
-    "indexes": VALUES | FILES_OF_OTHERS | {"storage"},
-    "search": VALUES | {"indexes"},
-    "encoders": VALUES - {"kernels"} | FILES_OF_OTHERS,
-    "indexed_model": VALUES | {"encoders", "indexes", "storage"},
-    "index_facts": {"indexes"},
-    "represent": VALUES | {"encoders", "indexes"},
-    "explaining": VALUES | {"encoders", "indexes", "search"},
-    "retriever": VALUES | {"encoders", "indexes", "search", "index_facts", "indexed_model", "represent", "explaining"},
-    "evaluation": {"errors", "corpus", "results", "retriever", "settings"} | FILES_OF_OTHERS,
-    "adapters": {"errors", "corpus", "results", "retriever"},
-    "cli": VALUES
-    | FILES_OF_OTHERS
-    | {"encoders", "indexes", "search", "retriever", "evaluation", "readers", "stdlib_docstrings"},
+    "storage": {"errors", "files", "kernels"},
+    "views": {"errors", "settings", "files", "representations", "kernels", "storage"},
+    "collection": VALUES | {"files", "storage", "views"},
+    "search": VALUES | {"views", "collection"},
+    "retriever": VALUES | {"terms", "models", "encoders", "storage", "views", "collection", "search"},
+    "evaluation": VALUES | {"files", "retriever"},
+    "adapters": VALUES | {"retriever"},
+    "cli": VALUES | {"files", "models", "retriever", "evaluation"},
 }
 HEAVY = {"torch", "transformers"}
-MAY_BE_HEAVY = {"encoders/backbone_torch.py"}
+MAY_BE_HEAVY = {"encoders/runtimes/torch.py"}
 
 
 def part_of(file: Path) -> str:

@@ -4,18 +4,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .corpus import Document, Query
+    from .collection.collection import Collection
+    from .collection.kept_views import Views
+    from .documents.document import Document, Query
+    from .documents.reading import read_documents, read_jsonl, read_text_folder, read_tsv
     from .encoders import load_encoder, load_pair_scorer
     from .errors import AsterismError
-    from .indexes.collection import Collection
-    from .indexes.hits import SearchHits
-    from .indexes.token_index import TokenIndex
-    from .indexes.views import Views
-    from .readers import read_documents, read_jsonl, read_text_folder, read_tsv
     from .representations import LexicalWeights, Representations, TokenVectors
     from .results import Explanation, Hit, Match, Ranking
     from .retriever import Retriever
     from .settings import EncoderSettings, HybridSearch, TokenBuild, TokenSearch
+    from .views.hits import SearchHits
+    from .views.tokens.index import TokenIndex
 
 __version__ = "0.1.0"
 __all__ = [
@@ -48,14 +48,14 @@ __all__ = [
 ]
 
 _HOMES = {
-    "corpus": ("Document", "Query"),
+    "documents.document": ("Document", "Query"),
     "encoders": ("load_encoder", "load_pair_scorer"),
     "errors": ("AsterismError",),
-    "indexes.collection": ("Collection",),
-    "indexes.hits": ("SearchHits",),
-    "indexes.token_index": ("TokenIndex",),
-    "indexes.views": ("Views",),
-    "readers": ("read_documents", "read_jsonl", "read_text_folder", "read_tsv"),
+    "collection.collection": ("Collection",),
+    "views.hits": ("SearchHits",),
+    "views.tokens.index": ("TokenIndex",),
+    "collection.kept_views": ("Views",),
+    "documents.reading": ("read_documents", "read_jsonl", "read_text_folder", "read_tsv"),
     "representations": ("LexicalWeights", "Representations", "TokenVectors"),
     "results": ("Explanation", "Hit", "Match", "Ranking"),
     "retriever": ("Retriever",),

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
-from .bounded_lines import LineTooLong, bounded_lines
 from .errors import InputError
-from .regular_files import create_file, stream_regular
+from .files.bounded_lines import LineTooLong, bounded_lines
+from .files.regular_files import create_file, stream_regular
 
 if TYPE_CHECKING:
-    from .corpus import Document
+    from .documents.document import Document
 
 
 @dataclass(frozen=True)

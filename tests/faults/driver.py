@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from asterism import Collection, Document, Representations, TokenSearch, TokenVectors
-from asterism.encoders.terms import count_words
+from asterism.collection import writer as collection_writer
 from asterism.errors import AsterismError, IndexFolderError
-from asterism.indexes import collection_writer
+from asterism.terms.counting import count_words
 from tests.conftest import ALL_VIEWS, found_in
 
 DIMENSIONS = 16

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from asterism.indexes.catalog_connections import CATALOG
+from asterism.collection.connections import CATALOG
 
 ODD_NUMBERS = (0, 1, -1, 2, 7, 63, 64, 255, 256, 2**31 - 1, 2**31, 2**32, 2**63 - 1, -(2**63), 10**30)
 ODD_VALUES: tuple[Any, ...] = (

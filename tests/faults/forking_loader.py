@@ -104,8 +104,6 @@ def _outcome(*given: str) -> Outcome:
 
 
 def main() -> None:
-    import asterism.encoders.cross_encoder
-    import asterism.encoders.encoder  # noqa: F401
 
     for line in sys.stdin:
         print(json.dumps(asdict(_outcome(*line.rstrip("\n").split("\t")))), flush=True)

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from asterism import Collection, Document, Representations, TokenBuild, TokenSearch, Views
+from asterism.collection import writer as collection_writer
+from asterism.collection.repair.repair import Repair, repair_collection
 from asterism.errors import AsterismError
-from asterism.indexes import collection_writer, dense_segment
-from asterism.indexes.repair import Repair, repair_collection
+from asterism.search.asked_views import AskedViews
 from asterism.search.examine import examined
 from asterism.search.plan import SearchPlan
-from asterism.search.single_view import AskedViews
 from asterism.settings import HybridSearch
+from asterism.views.dense import segment as dense_segment
 from tests.faults.driver import views_of
 
 SEGMENTS = 3

@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 
 from asterism import Collection, Document, TokenSearch, TokenVectors
+from asterism.collection import writer as collection_writer
+from asterism.collection.connections import CATALOG
 from asterism.errors import AsterismError, NewerFormat
-from asterism.indexes import collection_writer, dense_segment
-from asterism.indexes.catalog_connections import CATALOG
 from asterism.storage.manifest import read_manifest, write_manifest
+from asterism.views.dense import segment as dense_segment
 from tests.conftest import ALL_VIEWS, found_in, in_all_views, make_query, make_vectors
 from tests.faults.small_index import checked
 

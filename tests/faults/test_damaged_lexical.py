@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from asterism.errors import DamagedIndex
-from asterism.indexes.lexical_merge import merge_lexical
-from asterism.indexes.lexical_searcher import LexicalSearcher
-from asterism.indexes.lexical_segment import open_lexical
-from asterism.indexes.lexical_writer import write_lexical
+from asterism.views.lexical.merge import merge_lexical
+from asterism.views.lexical.searcher import LexicalSearcher
+from asterism.views.lexical.segment import open_lexical
+from asterism.views.lexical.writer import write_lexical
 from tests.lexical_corpora import hurried, make_entries
 
 FLIPS = 25  # in each file

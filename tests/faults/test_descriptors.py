@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import json
 import os
 import resource
@@ -10,16 +11,17 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from asterism import Collection, Document, Representations, TokenIndex, Views
-from asterism.encoders.terms import count_words
+from asterism.collection import writer as collection_writer
 from asterism.errors import DamagedIndex, IndexFolderError
-from asterism.indexes import collection_writer
 from asterism.storage.arrays import ArrayWriter
 from asterism.storage.faults import unreadable
+from asterism.terms.counting import count_words
 from tests.conftest import ALL_VIEWS, found_in, in_all_views, make_query, make_vectors
 
 MOST_OPEN = 150
@@ -135,18 +137,31 @@ def test_what_the_system_lacks_is_no_damage(number: int, advice: str) -> None:
     assert advice in str(error)
 
 
+@contextmanager
+def no_descriptor_left() -> Iterator[None]:
+    """Every number below the limit is in use, also those that another test's files left free."""
+    gc.collect()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (128, hard))
+    taken: list[int] = []
+    try:
+        with suppress(OSError):
+            while True:
+                taken.append(os.open(os.devnull, os.O_RDONLY))
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        for descriptor in taken:
+            os.close(descriptor)
+
+
 def test_no_descriptor_left_is_told_as_such(tmp_path: Path) -> None:
     collection = Collection.create(tmp_path / "x", ALL_VIEWS, {})
     with collection.writing() as writer:
         writer.add([Document("a", "text")], in_all_views(make_vectors(1, shortest=1)))
     collection.close()
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (open_files() - 1, hard))
-    try:
-        with pytest.raises(IndexFolderError, match="open") as caught:
-            Collection.open(tmp_path / "x")
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    with no_descriptor_left(), pytest.raises(IndexFolderError, match="open") as caught:
+        Collection.open(tmp_path / "x")
     assert not isinstance(caught.value, DamagedIndex)
     Collection.open(tmp_path / "x").close()
 

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from asterism import Collection, TokenIndex, TokenSearch
+from asterism.collection.connections import CATALOG
 from asterism.errors import AsterismError, DamagedIndex, IndexFolderError
-from asterism.indexes.catalog_connections import CATALOG
 from asterism.storage.lock import LOCK, QUEUE
 from tests.conftest import found_in, make_query, make_vectors
 from tests.faults.driver import views_of

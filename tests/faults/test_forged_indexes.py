@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from asterism import Collection, TokenIndex, TokenSearch
+from asterism.collection.connections import CATALOG
 from asterism.errors import DamagedIndex
-from asterism.indexes.catalog_connections import CATALOG
 from tests.conftest import make_query, make_vectors
 from tests.faults import forging
 from tests.faults.forging import put_fact, read_sealed, write_part, write_sealed

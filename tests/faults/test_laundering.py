@@ -16,10 +16,11 @@ from typing import Any
 
 import pytest
 
-from asterism import Collection, Representations, TokenSearch, regular_files
+from asterism import Collection, Representations, TokenSearch
+from asterism.collection import collection
+from asterism.collection.repair.repair import repair_collection
 from asterism.errors import AsterismError, DamagedIndex, IndexFolderError, NewerFormat, UnknownModel
-from asterism.indexes import collection
-from asterism.indexes.repair import repair_collection
+from asterism.files import regular_files
 from tests.faults.driver import views_of
 from tests.faults.small_index import (
     Texts,

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from asterism import Collection, Document, TokenSearch
+from asterism.collection import writer as collection_writer
 from asterism.errors import IndexBusy, IndexFolderError
-from asterism.indexes import collection_writer
 from tests.conftest import ALL_VIEWS, in_all_views, make_query, make_vectors
 from tests.faults.readers_and_writer import add_group
 

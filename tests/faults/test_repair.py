@@ -17,13 +17,13 @@ from typing import Any
 import pytest
 
 from asterism import Collection, Document, Representations, Views
-from asterism.encoders.terms import count_words
+from asterism.collection.connections import CATALOG, SCHEMA
+from asterism.collection.repair.repair import Repair, repair_collection
+from asterism.collection.state import complete_fingerprint, fingerprint
 from asterism.errors import DamagedIndex, IndexFolderError, NotAnIndex
-from asterism.indexes.catalog_connections import CATALOG, SCHEMA
-from asterism.indexes.catalog_state import complete_fingerprint, fingerprint
-from asterism.indexes.repair import Repair, repair_collection
 from asterism.storage import lock
 from asterism.storage.byte_correction import row_checksum
+from asterism.terms.counting import count_words
 
 Texts = dict[str, str]
 

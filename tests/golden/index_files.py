@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from asterism import Collection, Document, TokenSearch, TokenVectors
-from asterism.indexes import collection_writer, dense_segment
-from asterism.indexes.collection import VERSION
+from asterism.collection import writer as collection_writer
+from asterism.collection.collection import VERSION
+from asterism.views.dense import segment as dense_segment
 from tests.conftest import ALL_VIEWS, found_in, in_all_views
 
 HERE = Path(__file__).parent

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from asterism.indexes.clustering import assign, grouped, train
-from asterism.indexes.residual_codec import (
+from asterism.kernels import _native, reference
+from asterism.views.tokens.clustering import assign, grouped, train
+from asterism.views.tokens.residual_codec import (
     gaussian_codec,
     lloyd_max,
     padded_width,
@@ -14,8 +15,7 @@ from asterism.indexes.residual_codec import (
     rotated,
     rotation_signs,
 )
-from asterism.indexes.signed_rows import SignedRows
-from asterism.kernels import _native, reference
+from asterism.views.tokens.signed_rows import SignedRows
 from tests.conftest import make_vectors
 
 KERNELS = _native.kernel_names()

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import asterism
-from asterism.encoders.registry import DEFAULT, HEADS
-from asterism.encoders.safetensors_files import read_safetensors
+from asterism.encoders.checkpoints.weights.safetensors_files import read_safetensors
+from asterism.models.registry import DEFAULT, HEADS
 
 from .references import GOLDEN, MINILM_TEXTS
 from .references import minilm as states_by_transformers

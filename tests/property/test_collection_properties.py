@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from asterism import Representations, TokenSearch, TokenVectors, Views
-from asterism.corpus import Document
+from asterism.collection import writer as collection_writer
+from asterism.collection.collection import Collection
+from asterism.documents.document import Document
 from asterism.errors import DocumentError, UnknownDocument
-from asterism.indexes import collection_writer
-from asterism.indexes.collection import Collection
 from asterism.settings import TokenBuild
 from tests.conftest import brute_force, make_query, make_vectors, tokens_only
 

@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from asterism import TokenVectors
-from asterism.corpus import Document
-from asterism.indexes.collection import Collection
-from asterism.indexes.filter_parsing import parse_filter
-from asterism.indexes.filters import fulfils
-from asterism.indexes.views import Views
+from asterism.collection.collection import Collection
+from asterism.collection.filter_parsing import parse_filter
+from asterism.collection.filters import fulfils
+from asterism.collection.kept_views import Views
+from asterism.documents.document import Document
 from asterism.settings import TokenBuild
 from tests.conftest import tokens_only
 from tests.property.test_collection_properties import holds

@@ -22,9 +22,9 @@ from asterism import (
     TokenVectors,
     Views,
 )
+from asterism.search.asked_views import AskedViews
 from asterism.search.fusion import M3
 from asterism.search.plan import SearchPlan
-from asterism.search.single_view import AskedViews
 
 D, VOCABULARY = 8, 12
 SINGLE = ["exact", "colbert", "xtr", "dense", "lexical"]

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asterism import bounded_lines
 from asterism.errors import InputError
+from asterism.files import bounded_lines
 from asterism.results import Hit, Ranking, read_trec_run, write_trec_run
 
 DOCUMENT: Any = "any document"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..corpus import Document
+from ..documents.document import Document
 from ..errors import InputError, MissingPackage
 from ..results import Ranking
 from ..retriever import Retriever

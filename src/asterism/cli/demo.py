@@ -29,8 +29,8 @@ To = Annotated[Path, typer.Option("--to", metavar="DIR", help="Where the index g
 
 def demo(to: To = Path("stdlib.ast"), quiet: Quiet = False) -> None:
     """Index the docstrings of Python's standard library, then answer three questions and show why."""
-    from ..encoders.registry import DEFAULT, MODELS
-    from ..stdlib_docstrings import stdlib_documents
+    from ..documents.stdlib_docstrings import stdlib_documents
+    from ..models.registry import DEFAULT, MODELS
     from .index import opened
 
     console = terminal()

@@ -64,7 +64,7 @@ def index(
     quiet: Quiet = False,
 ) -> None:
     """Make an index of documents. Run again after an interruption, it goes on where it stopped."""
-    from ..encoders.registry import DEFAULT
+    from ..models.registry import DEFAULT
     from ..settings import EncoderSettings, TokenBuild
 
     kept = None if views is None else [name.strip() for name in views.split(",") if name.strip()]

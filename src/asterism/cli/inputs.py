@@ -12,15 +12,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..bounded_lines import LONGEST_LINE
 from ..errors import DocumentError, FilterError, InputError
-from ..json_text import parse_json
-from ..regular_files import BLOCK, read_pipe
+from ..files.bounded_lines import LONGEST_LINE
+from ..files.json_text import parse_json
+from ..files.regular_files import BLOCK, read_pipe
 from .progress import waiting
 
 if TYPE_CHECKING:
-    from ..corpus import Document
-    from ..readers import Located
+    from ..documents.document import Document
+    from ..documents.reading import Located
 
 STDIN = "-"
 MOST_STDIN = 1 << 26  # bytes of a query
@@ -86,7 +86,7 @@ class CheckedInput:
 
 def listed(given: str) -> list[str]:
     """The lines of a file, of stdin or of a pipe that are not blank."""
-    from ..readers.lines import lines
+    from ..documents.lines import lines
 
     with tempfile.TemporaryDirectory(prefix="asterism-") as folder:
         source, name = _regular_file(given, Path(folder) / "0")
@@ -95,7 +95,7 @@ def listed(given: str) -> list[str]:
 
 def _reader(given: str, kept: Path) -> Callable[[], Iterator[Located]]:
     """What reads an input as often as it is called."""
-    from ..readers import located_documents, located_jsonl, located_tsv
+    from ..documents.reading import located_documents, located_jsonl, located_tsv
 
     source, name = _regular_file(given, kept)
     if source is not kept:
@@ -108,7 +108,7 @@ def _regular_file(given: str, kept: Path) -> tuple[Path, str]:
     """Where an input can be read again, and its name in messages; stdin and pipes are copied to `kept`."""
     if not _is_stdin(given) and not _is_pipe(given):
         return Path(given), given
-    from ..readers import STDIN as STDIN_NAME
+    from ..documents.reading import STDIN as STDIN_NAME
 
     name = STDIN_NAME if _is_stdin(given) else given
     with open(kept, "xb") as file:

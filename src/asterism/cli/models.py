@@ -12,7 +12,7 @@ from .output import print_json, print_row, terminal
 
 def models(as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False) -> None:
     """List the models that have a name."""
-    from ..encoders.registry import DEFAULT, MODELS, here
+    from ..models.registry import DEFAULT, MODELS, here
 
     found = {name: here(model) for name, model in MODELS.items()}
     if as_json:

@@ -12,7 +12,7 @@ from .progress import waiting
 
 def pull(name: Annotated[str, typer.Argument(help="A name that `asterism models` lists.")]) -> None:
     """Fetch a model into the cache, verified."""
-    from ..encoders.registry import MODELS, model_folder
+    from ..models.registry import MODELS, model_folder
 
     size = f" ({MODELS[name].megabytes} MB)" if name in MODELS else ""
     with waiting(f"fetching {name}{size}"):

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..representations import LexicalWeights, Representations, TokenVectors
-from .backbone import Floats, Output
 from .batching import Batch
-from .checkpoint import Checkpoint
-from .heads import through
+from .checkpoints.checkpoint import Checkpoint
+from .graph.heads import through
+from .runtimes.backbone import Floats, Output
 from .tokens import TextRules, TokenisedTexts
 
 Mask = npt.NDArray[np.bool_]

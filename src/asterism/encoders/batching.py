@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .heads import Pooling
+from .graph.heads import Pooling
 from .tokens import Row
 
 

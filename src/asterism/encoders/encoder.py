@@ -12,17 +12,18 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ..errors import InputError, SettingError, TextError
+from ..models.file_hashes import remembered_hashes
 from ..representations import LexicalWeights, Representations, TokenVectors
 from ..settings import EncoderSettings, cores
+from ..terms.counting import TermSpan
 from .assembling import Assembly, Side, counted, outputs_for
-from .backbone import Backbone
 from .batching import batches
-from .checkpoint import Checkpoint
-from .file_hashes import remembered_hashes
-from .freed_memory import give_back
-from .heads import width_after
+from .checkpoints.checkpoint import Checkpoint
+from .graph.heads import width_after
+from .runtimes.backbone import Backbone
+from .runtimes.freed_memory import give_back
 from .spans import TokenSpan, token_spans
-from .terms import TermSpan, count_tokens, token_term_spans
+from .token_terms import count_tokens, token_term_spans
 from .tokens import TextRules, TokenisedTexts, tokenised
 
 View = Literal["dense", "lexical", "multi_vector"]
@@ -237,9 +238,9 @@ def _chunks(texts: Iterable[str], most_characters: int) -> Iterator[tuple[int, l
 def _backbone(checkpoint: Checkpoint, settings: EncoderSettings) -> Backbone:
     threads = cores(settings.threads)
     if settings.runtime == "torch":
-        from .backbone_torch import TorchBackbone
+        from .runtimes.torch import TorchBackbone
 
         return TorchBackbone(checkpoint, threads)
-    from .backbone_onnx import OnnxBackbone
+    from .runtimes.onnx import OnnxBackbone
 
     return OnnxBackbone(checkpoint, settings.precision, threads)

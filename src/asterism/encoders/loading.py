@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UnknownModel
+from ..models.registry import DEFAULT, HEADS, model_folder
 from ..settings import EncoderSettings
-from .registry import DEFAULT, HEADS, model_folder
 
 if TYPE_CHECKING:  # onnx and onnxruntime are loaded when a model is
-    from .cross_encoder import PairScorer
     from .encoder import Encoder
+    from .pair_scorer import PairScorer
 
 
 def load_encoder(model: str | os.PathLike[str] = DEFAULT, **settings: Any) -> Encoder:
@@ -21,7 +21,7 @@ def load_encoder(model: str | os.PathLike[str] = DEFAULT, **settings: Any) -> En
     The settings are those of EncoderSettings, e.g. `precision="int8"`. A named model is fetched if it is not here yet.
     """
     chosen = EncoderSettings.of(settings)
-    from .checkpoints import open_checkpoint
+    from .checkpoints.layouts import open_checkpoint
     from .encoder import Encoder
 
     return Encoder(open_checkpoint(_folder(model)), chosen)
@@ -30,7 +30,7 @@ def load_encoder(model: str | os.PathLike[str] = DEFAULT, **settings: Any) -> En
 def load_pair_scorer(model: str | os.PathLike[str], **settings: Any) -> PairScorer:
     """A cross-encoder from a folder: a sequence classifier of transformers, or our own layout with a pair section."""
     chosen = EncoderSettings.of(settings)
-    from .cross_encoder import PairScorer, open_pair_model
+    from .pair_scorer import PairScorer, open_pair_model
 
     return PairScorer(open_pair_model(_folder(model)), chosen)
 

@@ -9,9 +9,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..terms.texts import check_texts
 from .assembling import Side, with_vectors
 from .batching import batches
-from .tokens import TextRules, TextTokenizer, checked, origins, rows_of
+from .tokens import TextRules, TextTokenizer, origins, rows_of
 
 Piece = tuple[int, int]
 
@@ -35,7 +36,7 @@ class TokenSpan:
 
 def token_spans(tokenizer: TextTokenizer, side: Side, text: str, cls_every: int = 0) -> list[TokenSpan]:
     """One for each vector of `text`, in order."""
-    checked([text])
+    check_texts([text])
     found, own = placed_tokens(tokenizer, side.rules, text)
     ids, frame = np.array(found, np.int64), tokenizer.frame(side.rules)
     rows, _ = rows_of(0, ids, frame, side.rules, cls_every)

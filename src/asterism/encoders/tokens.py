@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Encoding
 
-from ..errors import CheckpointError, EncodingError, TextError
-from .tokenizer_loading import library_errors, open_tokenizer
+from ..errors import CheckpointError, EncodingError
+from ..terms.texts import check_texts
+from .checkpoints.tokenizers.loading import library_errors, open_tokenizer
 
 Ids = npt.NDArray[np.int64]
 
@@ -157,7 +158,7 @@ def tokenised(
     tokenizer: TextTokenizer, rules: TextRules, texts: Sequence[str], cls_every: int = 0, first: int = 0
 ) -> TokenisedTexts:
     """All rows of `texts`; errors name the text, counted from `first`."""
-    checked(texts, first)
+    check_texts(texts, first)
     frame = tokenizer.frame(rules)
     rows: list[Row] = []
     truncated = 0
@@ -166,20 +167,6 @@ def tokenised(
         rows += parts
         truncated += cut
     return TokenisedTexts(len(texts), rows, truncated)
-
-
-def checked(texts: Sequence[str], first: int = 0, name: str = "text") -> None:
-    """Refuse what is no text, naming it."""
-    for number, text in enumerate(texts, first):
-        if not isinstance(text, str):
-            raise TextError(f"{name} {number} is a {type(text).__name__}, expected a string")
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise TextError(
-                f"{name} {number} has half a character (a lone surrogate) at position {error.start}: read it as UTF-8, "
-                "or replace it with text.encode('utf-8', 'replace').decode()"
-            ) from None
 
 
 def _prepared(texts: Sequence[str], rules: TextRules) -> list[str]:

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..bounded_lines import LineTooLong, bounded_lines, unzipped
-from ..corpus import Query
+from ..documents.document import Query
 from ..errors import DocumentError, InputError
-from ..json_text import parse_json
-from ..regular_files import stream_regular
+from ..files.bounded_lines import LineTooLong, bounded_lines, unzipped
+from ..files.json_text import parse_json
+from ..files.regular_files import stream_regular
 
 HEADER = "query-id\tcorpus-id\tscore"
 WHOLE = re.compile(r"[+-]?[0-9]{1,9}")

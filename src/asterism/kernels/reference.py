@@ -1,4 +1,4 @@
-"""Every kernel in NumPy: the truth that the compiled ones are tested against; native/kernels.hpp says what each is for.
+"""Every kernel in NumPy, which the compiled ones are tested against; native/kernels/kernels.hpp says what each is for.
 
 All float work is in float32, one operation after the other, so that the comparison can be for equality.
 """

@@ -1,4 +1,4 @@
-"""The whole search in NumPy, stage by stage, slow and plain: what the engine must return (native/token_engine.hpp)."""
+"""The whole search in NumPy, stage by stage, slow and plain: what the engine must return (native/tokens/engine.hpp)."""
 
 from __future__ import annotations
 

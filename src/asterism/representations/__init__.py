@@ -1,7 +1,7 @@
 """What text becomes: values made of NumPy arrays with checked shapes."""
 
 from .lexical import LexicalWeights
-from .multi_vector import TokenVectors
+from .token_vectors import TokenVectors
 from .views import Representations
 
 __all__ = ["LexicalWeights", "Representations", "TokenVectors"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from .multi_vector import FloatArray, TokenVectors
+from .token_vectors import FloatArray, TokenVectors
 
 ROUNDS = 4
 ROWS = 8192  # compared with all centres at once: memory stays small however long a document is

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .lexical import LexicalWeights
-from .multi_vector import TokenVectors
+from .token_vectors import TokenVectors
 
 
 @dataclass(frozen=True)

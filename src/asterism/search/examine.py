@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..indexes.segment_merge import Mask
+from ..views.tokens.merge import Mask
+from .asked_views import AskedViews, Floats
 from .fusion import candidates_of, fused
 from .plan import SearchPlan
-from .single_view import AskedViews, Floats
 
 
 @dataclass(frozen=True)

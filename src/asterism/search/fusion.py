@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ..indexes.bm25 import K1
-from ..indexes.hits import SearchHits
 from ..settings import HybridSearch, TokenSearch
-from .single_view import AskedViews, Floats, Numbers
+from ..views.hits import SearchHits
+from ..views.lexical.bm25 import K1
+from .asked_views import AskedViews, Floats, Numbers
 
 VIEWS = ("dense", "lexical", "multi")
 RRF_CONSTANT = 60  # Cormack, Clarke and Büttcher's

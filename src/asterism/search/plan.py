@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any, cast, get_args
 
 from ..errors import SettingError
-from ..indexes.hits import SearchHits
 from ..settings import HybridSearch, Method, TokenMethod, TokenSearch
+from ..views.hits import SearchHits
+from .asked_views import AskedViews
 from .fusion import VIEWS, fused_hits, protocol_of
-from .single_view import AskedViews
 
 
 @dataclass(frozen=True)

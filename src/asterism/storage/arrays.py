@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..files.regular_files import create_file, is_real_folder, open_regular, stream_regular
 from ..kernels import _native
-from ..regular_files import create_file, is_real_folder, open_regular, stream_regular
 from .facts import FileFacts
 from .faults import damaged, unreadable
 

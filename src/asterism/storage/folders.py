@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ..errors import IndexExists, IndexFolderError
-from ..regular_files import is_real_folder
+from ..files.regular_files import is_real_folder
 from .faults import unwritable
 from .lock import LOCK, writing
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import IndexBusy, IndexFolderError
-from ..regular_files import open_regular
+from ..files.regular_files import open_regular
 from .faults import damaged, unreadable, unwritable
 
 LOCK = "writer.lock"

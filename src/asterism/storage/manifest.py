@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DamagedIndex, NewerFormat, NotAnIndex
-from ..json_text import parse_json
-from ..regular_files import create_file, read_regular
+from ..files.json_text import parse_json
+from ..files.regular_files import create_file, read_regular
 from .facts import Facts
 from .faults import damaged, unreadable
 from .folders import fsync_folder

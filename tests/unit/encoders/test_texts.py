@@ -214,7 +214,7 @@ def test_long_rows_need_no_mask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     folder = layouts.bge_m3(tmp_path / "model")
     text = "fox dog " * 40
     expected = asterism.load_encoder(folder).encode_document([text])
-    monkeypatch.setattr("asterism.encoders.backbone_onnx.LONG_ROW", 16)
+    monkeypatch.setattr("asterism.encoders.runtimes.onnx.LONG_ROW", 16)
     found = asterism.load_encoder(folder).encode_document([text])
     np.testing.assert_allclose(found.multi_vector.flat, expected.multi_vector.flat, atol=1e-5)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from asterism import bounded_lines
 from asterism.errors import InputError
 from asterism.evaluation.datasets import read_evaluation_set
+from asterism.files import bounded_lines
 
 SCIFACT = Path(__file__).parents[4] / "shared" / "data" / "scifact"
 HEADER = "query-id\tcorpus-id\tscore\n"

@@ -17,7 +17,7 @@ from asterism.evaluation.datasets import EvaluationSet, read_evaluation_set
 from asterism.evaluation.metrics import measure
 from asterism.evaluation.tuning import FOLDS, VIEWS, Judged, _grid, _one, tune
 from tests import layouts
-from tests.unit.command_line.running import jsonl, run
+from tests.unit.cli.running import jsonl, run
 
 DOCUMENTS, QUERIES = 60, 30
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from asterism import Document, Retriever
-from asterism.indexes import collection_writer
+from asterism.collection import writer as collection_writer
 from tests import layouts
 from tests.unit.retriever.documents import FEW, Put, words
 

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from asterism import Document, Retriever, retriever
+from asterism import Document, Retriever
 from asterism.errors import (
     DamagedIndex,
     DocumentError,
     UnknownDocument,
 )
+from asterism.retriever import retriever
 from tests.unit.retriever.documents import FEW, QUERIES, Put, words
 
 

@@ -21,12 +21,12 @@ from asterism import (
     TokenVectors,
     Views,
 )
-from asterism.indexes.segment_merge import Mask
-from asterism.indexes.snapshot import Snapshot
+from asterism.collection.snapshot import Snapshot
+from asterism.search.asked_views import AskedViews
 from asterism.search.examine import Seen, examined
 from asterism.search.fusion import candidates_of
 from asterism.search.plan import SearchPlan
-from asterism.search.single_view import AskedViews
+from asterism.views.tokens.merge import Mask
 
 D = 4
 ALL = ("multi", "dense", "lexical")

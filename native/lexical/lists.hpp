@@ -1,0 +1,29 @@
+// A query's lists in a segment, and exact weights looked up in them.
+#pragma once
+
+#include "lexical/engine.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace asterism {
+
+// One query term's list.
+struct TermList {
+    std::size_t begin;
+    std::size_t end;
+    float weight;                // of the query
+    float largest;               // weight in the list
+    std::size_t place;           // among the query's terms
+    const std::uint8_t* row;     // of a long list, else nullptr
+    const std::uint32_t* ranks;
+};
+
+// Those that are not empty, in the order of the query; each lies within its segment.
+std::vector<TermList> lists_of(const LexicalSegment& segment, const LexicalQuery& query);
+
+// The document's weight in the list, 0 if it is not there.
+float weight_of(const LexicalSegment& segment, const TermList& list, std::uint32_t document);
+
+}  // namespace asterism

@@ -1,0 +1,78 @@
+// Which centroids are nearest to each query token.
+#include "tokens/engine.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace asterism {
+namespace {
+
+constexpr std::size_t kBlock = 64;  // centroids scored before their best are looked at, while still in cache
+
+void keep_first(std::vector<Probe>& probes, std::size_t count) {
+    if (probes.size() <= count) return;
+    std::nth_element(probes.begin(), probes.begin() + static_cast<std::ptrdiff_t>(count) - 1, probes.end(), nearer);
+    probes.resize(count);
+}
+
+// The best `count` of each column of a table that arrives block by block, in ascending order of rows.
+class BestOfColumns {
+public:
+    BestOfColumns(std::size_t columns, std::size_t count)
+        : count_(count), best_(columns), thresholds_(columns, -std::numeric_limits<float>::infinity()), found_(columns * kBlock) {}
+
+    void look_at(const Kernels& kernels, const float* scores, std::size_t rows, std::size_t first_row) {
+        const std::size_t columns = best_.size();
+        const std::size_t found = kernels.above(scores, rows, columns, thresholds_.data(), found_.data());
+        for (std::size_t i = 0; i < found; ++i) {
+            const std::size_t row = found_[i] / columns;
+            const std::size_t column = found_[i] % columns;
+            auto& best = best_[column];
+            best.push_back({scores[found_[i]], static_cast<std::uint32_t>(first_row + row)});
+            if (best.size() >= 2 * count_) {
+                keep_first(best, count_);
+                thresholds_[column] = best.back().score;  // nth_element leaves the last of the kept there
+            }
+        }
+    }
+
+    std::vector<std::vector<Probe>>& best() { return best_; }
+
+private:
+    std::size_t count_;
+    std::vector<std::vector<Probe>> best_;
+    std::vector<float> thresholds_;
+    std::vector<std::uint32_t> found_;
+};
+
+}  // namespace
+
+Probes TokenEngine::probe(const PreparedQuery& query, std::size_t probes, Team& team, std::vector<float>& table) const {
+    const QueryLevels levels = query.levels();
+    const std::size_t rows = codec_.centroids + 1;
+    const std::size_t count = std::min(probes, codec_.centroids);
+    Probes chosen(query.count);
+    table.resize(rows * query.padded);
+    std::vector<BestOfColumns> best(team.size(), BestOfColumns(query.padded, count));
+
+    team.run([&](std::size_t rank) {
+        const Range mine = part_of(rows, rank, team.size(), kBlock);
+        for (std::size_t row = mine.begin; row < mine.end; row += kBlock) {
+            const std::size_t n = std::min(kBlock, mine.end - row);
+            float* scores = table.data() + row * query.padded;
+            kernels_.centroid_scores(codec_.centroid_rows + row * codec_.width, codec_.centroid_scales + row, n, levels, scores);
+            best[rank].look_at(kernels_, scores, std::min(n, codec_.centroids - row), row);
+        }
+    });
+
+    for (std::size_t j = 0; j < query.count; ++j) {
+        auto& merged = chosen[j];
+        for (auto& part : best) merged.insert(merged.end(), part.best()[j].begin(), part.best()[j].end());
+        keep_first(merged, count);
+        require(merged.size() == count, "a centroid's score is no number");
+        std::sort(merged.begin(), merged.end(), nearer);
+    }
+    return chosen;
+}
+
+}  // namespace asterism

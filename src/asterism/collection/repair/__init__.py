@@ -1,0 +1,1 @@
+"""Making a damaged collection whole."""

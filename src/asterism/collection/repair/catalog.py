@@ -1,0 +1,223 @@
+"""A damaged catalog made anew, from all rows whose checksums are right, or wrong by one byte that can be found.
+
+Views and model are in the manifest a second time; fields follow from the documents. A row that an intact page lists is
+alive; any other is believed only if segments and tombstones say that it must be there. The new file takes the old one's
+place by one rename.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ...documents.document import Document
+from ...errors import DamagedIndex, InputError, NotAnIndex
+from ...files.regular_files import is_real_folder
+from ...settings import TokenBuild
+from ...storage.arrays import map_file
+from ...storage.byte_correction import correct_row, row_checksum
+from ...storage.facts import Facts
+from ...storage.folders import PART, fsync_folder
+from ...storage.manifest import read_manifest
+from ..catalog import Catalog, CatalogEdit, create_catalog, document_of, fact_of
+from ..connections import CATALOG
+from ..format import KIND, REPAIR, VERSION, views_of, write_collection_manifest
+from ..kept_views import Views
+from ..state import State, complete_fingerprint, new_identity, upgraded
+from ..stored_parts import read_numbers
+from .salvage import DOCUMENT, FACT, TOMBSTONE, CatalogPages, Row
+
+MAKING = "repair.new"  # a folder, for the new catalog
+MOST_DOUBTFUL = 100_000  # rows that are kept to be corrected
+MOST_MISSED = 16  # documents that are tried where a row does not tell its number
+KEPT_FACTS = ("views", "model", "fusion", "job", REPAIR)
+
+
+def mend_catalog(folder: Path) -> tuple[bool, int]:
+    """Whether a new catalog was made, and how many documents are not in it."""
+    manifest: dict[str, Any] = {}
+    with suppress(DamagedIndex, NotAnIndex):
+        manifest = read_manifest(folder, KIND, VERSION).content
+    for suffix in ("-wal", "-shm"):  # SQLite of another mode, which no asterism uses
+        with suppress(FileNotFoundError, IsADirectoryError):
+            os.unlink(folder / f"{CATALOG}{suffix}")
+    rebuilt, lost = False, 0
+    try:
+        facts = _intact_facts(folder)
+    except DamagedIndex:
+        facts, lost = _rebuild(folder, manifest)
+        rebuilt = True
+    if rebuilt or manifest.get("version") != VERSION:
+        write_collection_manifest(folder, facts["views"], facts["model"])
+    return rebuilt, lost
+
+
+def _intact_facts(folder: Path) -> dict[str, dict[str, Any]]:
+    """Views and model of a catalog in which everything is right."""
+    catalog = Catalog(folder)
+    try:
+        catalog.recover()
+        with catalog.reading() as view:
+            view.check()
+            state = view.state()
+            facts = {"views": views_of(view).as_json(), "model": view.fact("model")}
+        if state.tombstones is None:  # an earlier format
+            with catalog.writing() as edit:
+                edit.put_fact("views", facts["views"])
+                edit.put_state(upgraded(state, edit.tombstones()))
+        return facts
+    finally:
+        catalog.close()
+
+
+def _rebuild(folder: Path, manifest: dict[str, Any]) -> tuple[dict[str, dict[str, Any]], int]:
+    """A new catalog of the rows that are left, in place of the damaged one."""
+    making = folder / MAKING
+    if is_real_folder(making):
+        shutil.rmtree(making)
+    making.mkdir()
+    create_catalog(making, {})
+    catalog = Catalog(making)
+    salvage = Salvage(folder, CatalogPages(map_file(folder / CATALOG)))
+    try:
+        with catalog.writing() as edit:
+            salvage.copy_documents(edit)
+            facts = {name: dict(value) for name, value in salvage.facts.items() if name in KEPT_FACTS}
+            facts |= {name: manifest[name] for name in ("views", "model") if manifest.get(name)}
+            facts.setdefault("model", {})
+            Facts(facts, str(folder / CATALOG)).read("views", Views.of)  # without them nothing can be represented
+            for name, value in facts.items():
+                edit.put_fact(name, value)
+            edit.put_state(_next_state(folder, salvage.state, salvage.numbers))
+    finally:
+        catalog.close()
+    with suppress(FileNotFoundError):
+        os.unlink(folder / f"{CATALOG}-journal")  # of the damaged one: it must not be applied to the new
+    os.replace(making / CATALOG, folder / CATALOG)
+    fsync_folder(folder)
+    shutil.rmtree(making, ignore_errors=True)
+    return facts, max(0, salvage.expected - len(salvage.numbers))
+
+
+class Salvage:
+    """What is left of a catalog.
+
+    facts by name · state: the newest · numbers of the documents that were copied · expected: how many there were.
+    """
+
+    def __init__(self, folder: Path, pages: CatalogPages) -> None:
+        """Nothing is read yet."""
+        self.facts: dict[str, dict[str, Any]] = {}
+        self.state: State | None = None
+        self.numbers: set[int] = set()
+        self._folder = folder
+        self._path = folder / CATALOG
+        self._pages = pages
+        self._ids: dict[str, int] = {}
+        self._tombstones: set[int] = set()
+        self._superseded = 0  # rows of documents that a later one has replaced
+
+    @property
+    def expected(self) -> int:
+        """Documents; 0 if nothing tells."""
+        before = self.facts.get(REPAIR, {}).get("documents", 0)
+        counted = self.state.documents if self.state is not None else 0
+        return max(before if isinstance(before, int) else 0, counted) - self._superseded
+
+    def copy_documents(self, edit: CatalogEdit) -> None:
+        """First what pages list; then, of the rest, only documents that segments hold and that are missed."""
+        doubtful: list[Row] = []
+        for row in self._pages.rows():
+            if len(row.types) == TOMBSTONE and row.listed:
+                self._tombstones.add(row.number)
+            elif len(row.types) == FACT:
+                self._take_fact(row)
+            elif len(row.types) == DOCUMENT and row.are_texts(slice(1, 5)):
+                document = self._document(row, row.number) if row.listed else None
+                if document is not None:
+                    self._copy(edit, row.number, document)
+                elif len(doubtful) < MOST_DOUBTFUL:
+                    doubtful.append(row)
+        missed = self._missed()
+        for row in doubtful:
+            others = missed if row.listed and len(missed) <= MOST_MISSED else set()
+            for number in {row.number} & missed or others:
+                document = self._document(row, number)
+                if document is not None and document.id not in self._ids:
+                    self._copy(edit, number, document)
+                    missed = missed - {number}
+                    break
+
+    def _take_fact(self, row: Row) -> None:
+        checksum = row.integer(2)
+        right = None if checksum is None else correct_row(b"\0".join(row.columns[:2]), checksum)
+        if right is None:
+            return
+        with suppress(DamagedIndex, InputError, TypeError, ValueError):
+            name, value = right.decode().split("\0")
+            found = fact_of((name, value, row_checksum(right)), self._path)
+            if name == "state":
+                state = State.from_facts(Facts(found, str(self._path)))
+                if self.state is None or state.generation > self.state.generation:
+                    self.state = state
+            elif name == "settings":
+                self.facts.setdefault("views", Views(TokenBuild.of(found)).as_json())
+            elif row.listed or name not in self.facts:
+                self.facts[name] = found
+
+    def _document(self, row: Row, number: int) -> Document | None:
+        """The row as the document of a number, perhaps with one byte put right."""
+        checksum = row.integer(5)
+        content = b"\0".join((str(number).encode(), *row.columns[1:5]))
+        right = None if checksum is None else correct_row(content, checksum)
+        if right is None:
+            return None
+        with suppress(ValueError, DamagedIndex):
+            stored, *texts = right.decode().split("\0")
+            if int(stored) == number:
+                return document_of((number, *texts, row_checksum(right)), self._path)
+        return None
+
+    def _copy(self, edit: CatalogEdit, number: int, document: Document) -> None:
+        """Of two documents with one id, the later is the one that counts."""
+        other = self._ids.get(document.id, -1)
+        if other > number or number in self.numbers:
+            self._superseded += other > number
+            return
+        if other >= 0:
+            edit.remove([other])
+            self.numbers.discard(other)
+            self._superseded += 1
+        edit.insert_numbered([(number, document)])
+        self.numbers.add(number)
+        self._ids[document.id] = number
+
+    def _missed(self) -> set[int]:
+        """Documents that are alive, as segments and tombstones say, and were not found; none if they do not agree."""
+        if self.state is None:
+            return set()
+        held: set[int] = set()
+        for part in self.state.segments:
+            with suppress(DamagedIndex, NotAnIndex):
+                held.update(read_numbers(self._folder, part).tolist())
+        dead = complete_fingerprint(self._tombstones, self.state.tombstones, held)
+        return set() if dead is None else held - dead - self.numbers
+
+
+def _next_state(folder: Path, state: State | None, numbers: set[int]) -> State:
+    """The state of a new catalog: all segments of the old one, whose damage is looked for next."""
+    kept = state or State()
+    folders = [int(name.rpartition("-")[2]) for name in os.listdir(folder) if PART.fullmatch(name)]
+    return replace(
+        kept,
+        generation=kept.generation + 1,
+        documents=len(numbers),
+        next_number=max(kept.next_number, max(numbers, default=-1) + 1),
+        next_folder=max(kept.next_folder, max(folders, default=0) + 1),
+        tombstones=0,
+        identity=kept.identity or new_identity(),
+    )

@@ -1,0 +1,165 @@
+"""A damaged collection made whole again: what is intact stays, the rest is made anew from the texts.
+
+  catalog    if something in it is damaged: a new one, from all rows whose checksums are right
+  segments   those that are damaged are left out; documents that no segment holds then are represented again
+
+Everything is committed in steps. A repair that is stopped leaves an index that says so, and the next one goes on.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...documents.document import Document
+from ...errors import DamagedIndex, NotAnIndex
+from ...representations import Representations
+from ...settings import cores
+from ...storage.arrays import verify_folders
+from ...storage.faults import writes_reported
+from ...storage.folders import sweep_parts
+from ...storage.lock import writing
+from ...storage.manifest import MANIFEST
+from ..catalog import Catalog
+from ..connections import CATALOG
+from ..format import PATIENCE, REPAIR, views_of
+from ..kept_views import Views
+from ..snapshot import Snapshot
+from ..state import State, fingerprint
+from ..stored_parts import StoredCodec, StoredSegment, open_stored_codec, open_stored_segment
+from ..writer import CollectionWriter
+from .catalog import mend_catalog
+
+BATCH = 256
+DAMAGE = (DamagedIndex, NotAnIndex)  # not: no permission, no descriptors, a newer format
+
+Represent = Callable[[list[Document], Views, dict[str, Any]], Representations]  # of documents, views and model
+
+
+@dataclass(frozen=True)
+class Repair:
+    """What was done.
+
+    catalog: whether it was made anew · dropped: folders that were damaged · represented: documents that were
+    represented again · lost: documents whose own rows were damaged.
+    """
+
+    catalog: bool
+    dropped: tuple[str, ...]
+    represented: int
+    lost: int
+
+
+def repair_collection(folder: Path, represent: Represent) -> Repair:
+    """Mend what is damaged; nothing is changed where nothing is."""
+    if not any(os.path.lexists(folder / name) for name in (MANIFEST, CATALOG)):
+        raise NotAnIndex(f"{folder} holds neither a manifest nor a catalog: expected a folder that asterism built")
+    with writing(folder, PATIENCE), writes_reported(folder):
+        rebuilt, lost = mend_catalog(folder)
+        catalog = Catalog(folder)
+        try:
+            sweep_parts(folder, catalog.recover().folders)
+            dropped = _drop_damaged(folder, catalog, represent)
+            represented = _represent_missing(folder, catalog, represent)
+            with catalog.reading() as view:
+                sweep_parts(folder, view.state().folders)
+        finally:
+            catalog.close()
+    return Repair(rebuilt, dropped, represented, lost)
+
+
+def _drop_damaged(folder: Path, catalog: Catalog, represent: Represent) -> tuple[str, ...]:
+    """Leave out segments that are damaged; what remains is consistent, and says that a repair goes on."""
+    with catalog.reading() as view:
+        state, numbers, tombstones, views = view.state(), view.all_numbers(), view.tombstones(), views_of(view)
+        model = view.fact("model")
+    codec, intact = _intact_parts(folder, state, views)
+    held = np.concatenate([np.empty(0, np.int64), *(stored.numbers for stored in intact)])
+    dead = np.setdiff1d(held, numbers)
+    living = len(held) - len(dead)
+    parts = tuple(stored.part for stored in intact)
+    dropped = {part.name for part in state.segments} - {part.name for part in parts}
+    if state.codec is not None and codec is None:
+        dropped.add(state.codec.name)
+    whole = living == len(numbers) == state.documents and np.array_equal(dead, tombstones)
+    if not dropped and whole and fingerprint(dead) == state.tombstones:
+        return ()
+    with catalog.reading() as view:
+        one = view.documents(np.setdiff1d(numbers, held)[:1].tolist())
+    if one:
+        represent(list(one.values()), views, model)  # before anything is left out: is the model there?
+    mended = replace(
+        state,
+        generation=state.generation + 1,
+        documents=living,
+        codec=None if codec is None else codec.part,
+        segments=parts,
+        tombstones=fingerprint(dead),
+    )
+    with catalog.writing() as edit:
+        edit.replace_tombstones(dead)
+        edit.put_fact(REPAIR, {"documents": len(numbers)})
+        edit.put_state(mended)
+    return tuple(sorted(dropped))
+
+
+def _intact_parts(folder: Path, state: State, views: Views) -> tuple[StoredCodec | None, list[StoredSegment]]:
+    """The codec, and segments whose files are all as they were written, with numbers that rise through all of them."""
+    codec = None
+    if state.codec is not None:
+        with suppress(*DAMAGE):
+            codec = open_stored_codec(folder, state.codec)
+    intact: list[StoredSegment] = []
+    last = -1
+    for part in state.segments:
+        with suppress(*DAMAGE):
+            stored = open_stored_segment(folder, part, codec)
+            verify_folders(stored.folders, cores(0))
+            numbers = stored.numbers
+            rising = len(numbers) > 0 and numbers[0] > last and not (numbers[1:] <= numbers[:-1]).any()
+            if rising and numbers[-1] < state.next_number and set(stored.views) == set(views.names):
+                intact.append(stored)
+                last = int(numbers[-1])
+    return codec, intact
+
+
+def _represent_missing(folder: Path, catalog: Catalog, represent: Represent) -> int:
+    """Documents that no segment holds, a batch at a time; returns how many there were."""
+    with catalog.reading() as view:
+        views, model, repairing = views_of(view), view.fact("model"), view.fact(REPAIR)
+        snapshot = Snapshot.open(folder, view, None)
+        missing = np.setdiff1d(view.all_numbers(), snapshot.numbers)
+    if not repairing:
+        return 0
+    opened = _Opened(folder, catalog, snapshot)
+    writer = CollectionWriter(folder, catalog, opened.newest, views)
+    for start in range(0, len(missing), BATCH):
+        with catalog.reading() as view:
+            documents = view.documents(missing[start : start + BATCH].tolist())
+        writer.add_again(documents, represent(list(documents.values()), views, model))
+    writer.settle()
+    with catalog.writing() as edit:
+        edit.put_fact(REPAIR, {})
+    return len(missing)
+
+
+class _Opened:
+    """The newest state of a collection that is being repaired, which nobody else opens."""
+
+    def __init__(self, folder: Path, catalog: Catalog, snapshot: Snapshot) -> None:
+        """`snapshot` is what is open already."""
+        self._folder = folder
+        self._catalog = catalog
+        self._snapshot = snapshot
+
+    def newest(self) -> Snapshot:
+        """What is open stays open."""
+        with self._catalog.reading() as view:
+            self._snapshot = Snapshot.open(self._folder, view, self._snapshot)
+        return self._snapshot

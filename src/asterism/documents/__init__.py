@@ -1,0 +1,1 @@
+"""Documents and queries: checked values, and how they are read."""

@@ -1,0 +1,81 @@
+"""Lines of files and of stdin, with the place of each: FILE:LINE begins every message."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import sys
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import IO, Any
+
+from ..errors import DocumentError
+from ..files.bounded_lines import LineTooLong, bounded_lines, unzipped
+from ..files.regular_files import stream_regular
+from .document import Document
+
+PathLike = str | os.PathLike[str]
+Located = tuple[str, Document]  # FILE:LINE, and what is there
+
+STDIN = "<stdin>"  # in messages
+
+
+def is_stdin(path: PathLike) -> bool:
+    """Whether standard input is meant."""
+    return os.fspath(path) == "-"
+
+
+def raw_lines(path: PathLike, name: str = "") -> Iterator[tuple[str, bytes]]:
+    """FILE:LINE and the bytes of every line that is not blank, unzipped, without its end and without a BOM."""
+    name = name or (STDIN if is_stdin(path) else os.fspath(path))
+    number = 0
+    try:
+        with _opened(path) as stream:
+            for raw in bounded_lines(unzipped(stream)):
+                number += 1
+                line = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
+                if line.strip():
+                    yield f"{name}:{number}", line.rstrip(b"\r\n")
+    except LineTooLong as error:
+        raise DocumentError(f"{name}:{number + 1}: {error}") from error
+    except (EOFError, OSError, zlib.error) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise DocumentError(f"{name}:{number + 1}: cannot be read ({why}): is the file there, and whole?") from error
+
+
+def _opened(path: PathLike) -> AbstractContextManager[IO[bytes]]:
+    """A file, which is closed at the end, or stdin, which is not."""
+    return nullcontext(sys.stdin.buffer) if is_stdin(path) else stream_regular(Path(path), links=True)
+
+
+def lines(path: PathLike, name: str = "") -> Iterator[tuple[str, str]]:
+    """FILE:LINE and the text of every line that is not blank."""
+    for where, raw in raw_lines(path, name):
+        try:
+            line = raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise not_utf8(where, error) from error
+        yield where, line
+
+
+def not_utf8(where: str, error: UnicodeDecodeError) -> DocumentError:
+    """What to raise, and what to do about it."""
+    return DocumentError(
+        f"{where}: not UTF-8 (byte 0x{error.object[error.start]:02x} at position {error.start}), expected UTF-8: "
+        "convert the file, for example with iconv"
+    )
+
+
+def located_document(where: str, id: str, text: str, title: str, metadata: dict[str, Any]) -> Located:
+    """A document; what is wrong with it is told with its place."""
+    try:
+        return where, Document(id, text, title, metadata)
+    except DocumentError as error:
+        raise DocumentError(f"{where}: {error}") from error
+
+
+def documents_of(located: Iterable[Located]) -> Iterator[Document]:
+    """Without their places."""
+    return (document for _, document in located)

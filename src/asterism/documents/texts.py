@@ -1,0 +1,70 @@
+"""Folders of .txt and .md files, in chunks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NoReturn
+
+from ..errors import DocumentError
+from ..files.regular_files import read_regular
+from .chunks import chunks_of, first_heading
+from .document import Document
+from .lines import Located, PathLike, documents_of, located_document, not_utf8
+
+TEXT_SUFFIXES = (".txt", ".md")
+LARGEST_TEXT = 1 << 28  # bytes of one file
+
+
+def read_text_folder(path: PathLike) -> Iterator[Document]:
+    """Every .txt and .md file below a folder (or the one file), in chunks of paragraphs; text == file[begin:end].
+
+    Names that begin with a dot are skipped. The characters of the file are those of UTF-8, newlines as they are.
+    """
+    return documents_of(located_texts(path))
+
+
+def located_texts(path: PathLike) -> Iterator[Located]:
+    """The same, each with its FILE:LINE."""
+    root = Path(path)
+    alone = os.path.isfile(root)
+    files = [root.name] if alone else _text_files(root)
+    if not files:
+        raise DocumentError(f"{root}: no .txt or .md file below, expected at least one")
+    for name in files:
+        yield from _chunked_file(root if alone else root / name, name)
+
+
+def _text_files(root: Path) -> list[str]:
+    """Relative POSIX paths, sorted."""
+    found = []
+
+    def refuse(error: OSError) -> NoReturn:
+        raise DocumentError(f"{error.filename}: cannot be read ({error.strerror}), expected a folder") from error
+
+    for folder, below, files in os.walk(root, onerror=refuse):
+        below[:] = [name for name in below if not name.startswith(".")]
+        for name in files:
+            path = Path(folder) / name
+            special = os.path.exists(path) and not os.path.isfile(path)  # reading a pipe would wait for ever
+            if not name.startswith(".") and path.suffix.lower() in TEXT_SUFFIXES and not special:
+                found.append(path.relative_to(root).as_posix())
+    return sorted(found)
+
+
+def _chunked_file(file: Path, name: str) -> Iterator[Located]:
+    try:
+        raw = read_regular(file, LARGEST_TEXT, links=True)
+        content = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise not_utf8(f"{file}:{line}", error) from error
+    except OSError as error:
+        raise DocumentError(f"{file}:1: cannot be read ({error.strerror}), expected a text file") from error
+    title = first_heading(content) or Path(name).stem
+    line, counted = 1, 0
+    for number, (begin, end) in enumerate(chunks_of(content), 1):
+        line, counted = line + content.count("\n", counted, begin), begin
+        place = {"path": name, "chunk": number, "begin": begin, "end": end}
+        yield located_document(f"{file}:{line}", f"{name}#{number}", content[begin:end], title, place)

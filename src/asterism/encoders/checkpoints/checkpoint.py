@@ -1,0 +1,169 @@
+"""What every layout is read into: a transformer, a tokenizer, the rules of both sides, and heads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from ...errors import AsterismError, CheckpointError
+from ..graph.bert import Bert
+from ..graph.graph import Graph
+from ..graph.heads import DenseHead, LexicalHead, Linear, MultiVectorHead
+from ..graph.t5 import T5
+from ..tokens import TextRules, TextTokenizer
+from .settings import read_json, shown, whole
+from .size_limits import LONGEST_PROMPT, LONGEST_TEXT, MOST_FILLED, MOST_POOLED, WIDEST
+from .weights.tensors import StoredTensor, Weights
+
+TRANSFORMERS: dict[str, type[Bert] | type[T5]] = {
+    "bert": Bert,
+    "roberta": Bert,
+    "xlm-roberta": Bert,
+    "t5": T5,
+    "mt5": T5,
+}
+
+
+class Transformer(Protocol):
+    """Token ids to states, as nodes of a graph."""
+
+    hidden: int
+    vocabulary: int
+    most_tokens: int | None
+
+    def tensors(self) -> list[StoredTensor]:
+        """All that are used."""
+
+    def ignores(self, name: str) -> bool:
+        """Whether a tensor of the file is known and not needed."""
+
+    def write(self, graph: Graph, ids: str, lengths: str, types: str | None = None) -> str:
+        """States (texts, tokens, hidden)."""
+
+
+class UnwrittenTransformer:
+    """An architecture of which no graph can be written: the torch runtime alone can run it."""
+
+    def __init__(self, config: Mapping[str, Any], weights: Weights, file: Path) -> None:
+        """Sizes, as far as the configuration names them; none beyond what the weights have."""
+        self.kind = shown(config.get("model_type"))
+        largest = max((extent for tensor in weights.values() if tensor.length for extent in tensor.shape), default=0)
+        for name, value in config.items():
+            most = len(weights) if "layers" in name else largest if name.endswith(("size", "dim")) else None
+            if most is not None and type(value) is int and value > most:
+                raise CheckpointError(f"{file}: {name} is {shown(value)}, but the weights have {most} at most")
+        wide = "dim" if "hidden_size" not in config and "dim" in config else "hidden_size"  # the former in DistilBERT
+        self.hidden = whole(config, wide, file, most=largest)
+        self.vocabulary = whole(config, "vocab_size", file, most=largest)
+        self.most_tokens = whole(config, "max_position_embeddings", file, 0, least=0) or None
+
+    def tensors(self) -> list[StoredTensor]:
+        """None that we know by name."""
+        return []
+
+    def ignores(self, name: str) -> bool:
+        """Everything: transformers checks them."""
+        return True
+
+    def write(self, graph: Graph, ids: str, lengths: str, types: str | None = None) -> str:
+        """Not possible."""
+        raise CheckpointError(
+            f"model_type {self.kind} cannot run on onnxruntime here, expected one of {', '.join(TRANSFORMERS)}: "
+            "load it with runtime='torch' (pip install 'asterism[train]')"
+        )
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A model as read from its folder. `document` and `query` are the rules of the two sides."""
+
+    family: str
+    folder: Path  # of the transformer's config.json and weights
+    transformer: Transformer
+    tokenizer: TextTokenizer
+    files: tuple[Path, ...]
+    document: TextRules
+    query: TextRules
+    dense: DenseHead | None = None
+    lexical: LexicalHead | None = None
+    multi_vector: MultiVectorHead | None = None
+
+    def __post_init__(self) -> None:
+        """The tokenizer must fit the transformer, the rules its positions, the heads the memory."""
+        refuse_foreign_ids(self.tokenizer, self.transformer)
+        for side, rules in (("documents", self.document), ("queries", self.query)):
+            self._check(side, rules)
+        heads = [head for head in (self.dense, self.multi_vector) if head]
+        for layer in (layer for head in heads for layer in head.layers if isinstance(layer, Linear)):
+            if len(layer.weight) > WIDEST:
+                raise CheckpointError(f"{self.folder}: vectors of {len(layer.weight)} numbers, expected up to {WIDEST}")
+        pooling = self.multi_vector.pooling if self.multi_vector else None
+        if pooling and not pooling.positions == self.document.length == self.document.expand_to:
+            raise CheckpointError(
+                f"{self.folder}: documents of {self.document.length} tokens, filled up to {self.document.expand_to}, "
+                f"but pooling takes {pooling.positions}"
+            )
+        if pooling and len(pooling.weight) * self.transformer.hidden > MOST_POOLED:
+            raise CheckpointError(f"{self.folder}: pooling makes {len(pooling.weight)} vectors of a document, too many")
+
+    def _check(self, side: str, rules: TextRules) -> None:
+        least, most = self.tokenizer.shortest(rules), self.transformer.most_tokens
+        if rules.length < least:
+            raise CheckpointError(f"{self.folder}: {side} of {rules.length} tokens, expected at least {least}")
+        if most is not None and max(rules.length, rules.expand_to) > most:
+            raise CheckpointError(f"{self.folder}: {side} of {rules.length} tokens, but the model has {most} positions")
+        if rules.length > LONGEST_TEXT or rules.expand_to > MOST_FILLED:
+            raise CheckpointError(
+                f"{self.folder}: {side} of {rules.length} tokens, filled up to {rules.expand_to}, "
+                f"expected at most {LONGEST_TEXT} and {MOST_FILLED}"
+            )
+        if len(rules.prompt) > LONGEST_PROMPT:
+            raise CheckpointError(
+                f"{self.folder}: a prompt of {len(rules.prompt)} characters before {side}, "
+                f"expected at most {LONGEST_PROMPT}"
+            )
+
+    @property
+    def views(self) -> tuple[str, ...]:
+        """Of dense, lexical, multi_vector: those it has."""
+        return tuple(name for name in ("dense", "lexical", "multi_vector") if getattr(self, name) is not None)
+
+
+def refuse_foreign_ids(tokenizer: TextTokenizer, transformer: Transformer) -> None:
+    """Every id must have its row in the word embeddings."""
+    if tokenizer.vocabulary > transformer.vocabulary:
+        raise CheckpointError(
+            f"{tokenizer.file} has ids up to {tokenizer.vocabulary - 1}, expected fewer than the "
+            f"{transformer.vocabulary} rows of the word embeddings"
+        )
+
+
+@contextmanager
+def read_as(folder: Path, family: str) -> Iterator[None]:
+    """Whatever a wrong setting leads to is told as one error of ours."""
+    try:
+        yield
+    except AsterismError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, OSError) as error:
+        raise CheckpointError(f"{folder} is not as a {family} folder should be: {error!r}") from error
+
+
+def open_transformer(folder: Path, weights: Weights) -> Transformer:
+    """By the `model_type` of config.json."""
+    config = read_json(folder / "config.json")
+    kind = TRANSFORMERS.get(str(config.get("model_type")), UnwrittenTransformer)
+    return kind(config, weights, folder / "config.json")
+
+
+def refuse_unknown(
+    weights: Weights, transformer: Transformer, known: Sequence[str], ignored: Sequence[str] = ()
+) -> None:
+    """A tensor that nobody uses means that the model is not what it is taken for."""
+    used = {tensor.name for tensor in transformer.tensors()} | set(known)
+    for name in weights:
+        if name not in used and not transformer.ignores(name) and not name.startswith(tuple(ignored)):
+            raise CheckpointError(f"{weights[name].file}: tensor {name!r} is not part of this layout")

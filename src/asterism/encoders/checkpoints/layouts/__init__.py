@@ -1,0 +1,37 @@
+"""One file for each published layout. A folder is recognised by its own files, never by its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from ....errors import UnknownModel
+from ..checkpoint import Checkpoint, read_as
+from . import asterism, bge_m3, colbert, constbert, pylate, sentence_transformers, xtr
+
+
+class Layout(Protocol):
+    """What each file has."""
+
+    FAMILY: str
+    FILES: str
+
+    def recognises(self, folder: Path) -> bool:
+        """Whether the folder has this layout's own files."""
+
+    def read(self, folder: Path) -> Checkpoint:
+        """The model."""
+
+
+# Special forms come before the general ones whose files they have too.
+LAYOUTS: tuple[Layout, ...] = (asterism, bge_m3, constbert, colbert, pylate, xtr, sentence_transformers)
+
+
+def open_checkpoint(folder: Path) -> Checkpoint:
+    """The model in `folder`, by the first layout that recognises it."""
+    for layout in LAYOUTS:
+        with read_as(folder, layout.FAMILY):
+            if layout.recognises(folder):
+                return layout.read(folder)
+    expected = "; ".join(f"{layout.FAMILY} ({layout.FILES})" for layout in LAYOUTS)
+    raise UnknownModel(f"{folder} is no model of a known layout, expected one of: {expected}")

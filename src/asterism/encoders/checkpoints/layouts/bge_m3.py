@@ -1,0 +1,65 @@
+"""BAAI/bge-m3: XLM-RoBERTa, a dense, a lexical and a multi-vector view.
+
+dense = [CLS] at unit length; lexical = ReLU(sparse_linear(state)), the largest for each id, special ids dropped;
+multi-vector = colbert_linear(state) at unit length, of every token but the first.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ....errors import CheckpointError
+from ....files.checkpoint_files import is_there
+from ...graph.heads import Activation, DenseHead, LexicalHead, Linear, MultiVectorHead, UnitLength
+from ...tokens import TextRules, TextTokenizer
+from ..checkpoint import Checkpoint, open_transformer, refuse_unknown
+from ..tokenizers.files import files_read, longest, special_ids
+from ..weights.files import open_weights
+from ..weights.torch_files import read_torch_file
+
+FAMILY = "bge-m3"
+FILES = "config.json, model.safetensors or pytorch_model.bin, tokenizer.json, colbert_linear.pt, sparse_linear.pt"
+HEADS = ("colbert_linear.pt", "sparse_linear.pt")
+
+
+def recognises(folder: Path) -> bool:
+    """By the heads' files."""
+    return any(is_there(folder / head) for head in HEADS)
+
+
+def read(folder: Path) -> Checkpoint:
+    """Both heads must be there: without trained heads the views mean nothing."""
+    weights = open_weights(folder)
+    transformer = open_transformer(folder, weights)
+    refuse_unknown(weights, transformer, (), ("lm_head.",))
+    tokenizer = TextTokenizer(folder)
+    hidden = transformer.hidden
+    for head in HEADS:
+        if not is_there(folder / head):
+            raise CheckpointError(f"{folder / head} is missing, expected both {' and '.join(HEADS)}")
+    rules = TextRules(length=longest(folder, transformer.most_tokens), first_counts=False)
+    dropped = special_ids(folder, tokenizer, ("cls_token", "eos_token", "pad_token", "unk_token"))
+    return Checkpoint(
+        family=FAMILY,
+        folder=folder,
+        transformer=transformer,
+        tokenizer=tokenizer,
+        files=files_read(folder, tokenizer, weights, *(folder / head for head in HEADS)),
+        document=rules,
+        query=rules,
+        dense=DenseHead("cls", (UnitLength(),)),
+        lexical=LexicalHead(_head(folder / "sparse_linear.pt", 1, hidden, "relu"), dropped),
+        multi_vector=MultiVectorHead((_head(folder / "colbert_linear.pt", None, hidden, "identity"), UnitLength())),
+    )
+
+
+def _head(file: Path, outputs: int | None, hidden: int, activation: Activation) -> Linear:
+    tensors = read_torch_file(file)
+    weight = tensors.matrix("weight", hidden)
+    if outputs and len(weight) != outputs:
+        raise CheckpointError(f"{file}: tensor 'weight' has {len(weight)} rows, expected {outputs}")
+    bias = tensors.shaped("bias", (len(weight),)).read()
+    for name in tensors:
+        if name not in ("weight", "bias"):
+            raise CheckpointError(f"{file}: tensor {name!r} is not part of this layout")
+    return Linear(weight, bias, activation)

@@ -1,0 +1,52 @@
+"""google/xtr-base-en: the encoder of a T5 and 2_Dense, 128 dimensions, no bias.
+
+Text in lower case; every token counts, the end token too; unit length.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...graph.heads import MultiVectorHead, UnitLength
+from ...graph.t5 import T5
+from ...tokens import TextRules, TextTokenizer
+from ..checkpoint import TRANSFORMERS, Checkpoint, open_transformer, refuse_unknown
+from ..settings import optional_json, whole
+from ..tokenizers.files import files_read
+from ..weights.files import open_weights
+from .modules import Module, dense_layer, module_files
+
+FAMILY = "xtr"
+FILES = "config.json of a T5, model.safetensors or pytorch_model.bin, tokenizer.json, 2_Dense without bias"
+LENGTH = 512
+
+
+def recognises(folder: Path) -> bool:
+    """A T5 and 2_Dense without bias to a quarter of the width at most: sentence T5s keep nearly all of it."""
+    kind = TRANSFORMERS.get(str(optional_json(folder / "config.json").get("model_type")))
+    file = folder / "2_Dense" / "config.json"
+    dense = optional_json(file)
+    if kind is not T5 or dense.get("bias", True):
+        return False
+    return whole(dense, "out_features", file, 0) * 4 <= whole(dense, "in_features", file, 0)
+
+
+def read(folder: Path) -> Checkpoint:
+    """Both sides alike."""
+    weights = open_weights(folder)
+    transformer = open_transformer(folder, weights)
+    refuse_unknown(weights, transformer, ())
+    tokenizer = TextTokenizer(folder)
+    place = folder / "2_Dense"
+    dense = Module("Dense", place, optional_json(place / "config.json"))
+    rules = TextRules(length=LENGTH, lower=True)
+    return Checkpoint(
+        family=FAMILY,
+        folder=folder,
+        transformer=transformer,
+        tokenizer=tokenizer,
+        files=files_read(folder, tokenizer, weights, *module_files(folder, [dense])),
+        document=rules,
+        query=rules,
+        multi_vector=MultiVectorHead((dense_layer(dense, transformer.hidden), UnitLength())),
+    )

@@ -1,0 +1,1 @@
+"""Tokenizer files: limits, then loading."""

@@ -1,0 +1,68 @@
+"""A folder's tokenizer, checked before the library reads it; what fails inside of the library is an error of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tokenizers import BertWordPieceTokenizer, Tokenizer
+
+from ....errors import AsterismError, CheckpointError
+from ....files.checkpoint_files import bounded_json, is_there, read_file
+from ..settings import optional_json
+from .limits import check_tokenizer
+from .vocabulary_limits import check_vocabulary
+
+MOST_WORDS = 1_000_000  # of a vocab.txt; the multilingual BERT has 119,547
+LARGEST_FILE = 40 << 20  # bytes; XLM-R's has 17 million, Gemma's 33
+
+
+def open_tokenizer(folder: Path) -> tuple[Path, Tokenizer]:
+    """From tokenizer.json, or the vocab.txt of a BERT: the file that was read, and the tokenizer."""
+    file, words = folder / "tokenizer.json", folder / "vocab.txt"
+    if is_there(file):
+        content = read_file(file, LARGEST_FILE)
+        _check(file, content)
+        with library_errors(lambda error: CheckpointError(f"{file} cannot be read as a tokenizer: {error}")):
+            return file, Tokenizer.from_buffer(content)
+    if is_there(words):
+        lower = bool(optional_json(folder / "tokenizer_config.json").get("do_lower_case", True))
+        vocabulary = _numbered_lines(words)
+        with library_errors(lambda error: CheckpointError(f"{words} cannot be read as a tokenizer: {error}")):
+            return words, BertWordPieceTokenizer(vocabulary, lowercase=lower)._tokenizer
+    raise CheckpointError(f"{folder} has neither tokenizer.json nor vocab.txt, expected the model's tokenizer")
+
+
+def _check(file: Path, content: bytes) -> None:
+    """In a function of its own: what was parsed is gone before the library begins."""
+    parsed = bounded_json(file, content)
+    check_tokenizer(parsed, file)
+    check_vocabulary(parsed, file)
+
+
+@contextmanager
+def library_errors(told: Callable[[BaseException], AsterismError]) -> Iterator[None]:
+    """The library raises plain Exceptions, and its panics are not even those."""
+    try:
+        yield
+    except AsterismError:
+        raise
+    except Exception as error:
+        raise told(error) from error
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # a class that cannot be imported
+            raise
+        raise told(error) from error
+
+
+def _numbered_lines(file: Path) -> dict[str, int]:
+    """A token in each line; of one that is there twice the last counts, as in the library."""
+    content = read_file(file, LARGEST_FILE)
+    if content.count(b"\n") > MOST_WORDS:
+        raise CheckpointError(f"{file} has more than {MOST_WORDS} lines, expected a token in each")
+    try:
+        lines = content.decode("utf-8").removesuffix("\n").split("\n")
+    except UnicodeDecodeError as error:
+        raise CheckpointError(f"{file} is no text in UTF-8: {error}") from error
+    return {line.rstrip(): number for number, line in enumerate(lines)}

@@ -1,0 +1,1 @@
+"""Weight files: safetensors and torch, read without torch."""

@@ -1,0 +1,85 @@
+"""Tensors in .safetensors files: a length, a JSON header, and the tensors' bytes one after the other."""
+
+from __future__ import annotations
+
+import math
+import os
+import struct
+from pathlib import Path
+from typing import Any
+
+from ....errors import CheckpointError
+from ....files.checkpoint_files import bounded_json, opened
+from ..settings import read_json, shown
+from .tensors import BYTES, StoredTensor, Weights, is_shape
+
+TYPES = {
+    "F32": "float32", "F16": "float16", "BF16": "bfloat16", "F64": "float64",
+    "I64": "int64", "I32": "int32", "I8": "int8", "U8": "uint8", "BOOL": "bool",
+}  # fmt: skip
+LARGEST_HEADER = 16 << 20  # bytes; 100 a tensor, so that the largest published ones have one or two million
+
+
+def read_safetensors(file: Path) -> Weights:
+    """The header alone is read."""
+    with opened(file) as stream:
+        size = os.fstat(stream.fileno()).st_size
+        length = struct.unpack("<Q", stream.read(8))[0] if size >= 8 else 0
+        if not 2 <= length <= min(LARGEST_HEADER, size - 8):
+            raise _damaged(file, f"a header of {length} bytes in a file of {size}")
+        content = stream.read(length)
+    header = bounded_json(file, content)
+    if not isinstance(header, dict):
+        raise _damaged(file, f"a header that is a {type(header).__name__}, expected an object")
+    base = 8 + length
+    tensors = {name: _stored(file, name, entry, base) for name, entry in header.items() if name != "__metadata__"}
+    _refuse_gaps(file, list(tensors.values()), base, size)
+    return Weights(file, tensors)
+
+
+def read_shards(index: Path) -> Weights:
+    """All files that model.safetensors.index.json names; each must lie beside it."""
+    places = read_json(index).get("weight_map")
+    if not isinstance(places, dict) or not all(isinstance(name, str) for name in places.values()):
+        raise CheckpointError(f"{index} has no weight_map of names to files")
+    merged: dict[str, StoredTensor] = {}
+    for name in sorted(set(places.values())):
+        if os.path.basename(name) != name or name in ("", ".", ".."):
+            raise CheckpointError(f"{index} names {shown(name)}, expected a file beside it")
+        for key, tensor in read_safetensors(index.parent / name).items():
+            if key in merged:
+                raise CheckpointError(f"{tensor.file}: tensor {key!r} is in {merged[key].file.name} too")
+            merged[key] = tensor
+    return Weights(index.parent, merged)
+
+
+def _stored(file: Path, name: str, entry: Any, base: int) -> StoredTensor:
+    if not isinstance(entry, dict) or not {"dtype", "shape", "data_offsets"} <= set(entry):
+        raise _damaged(file, f"tensor {name!r} without dtype, shape and data_offsets")
+    kind = TYPES.get(entry["dtype"]) if isinstance(entry["dtype"], str) else None
+    if kind is None:
+        raise _damaged(file, f"tensor {name!r} of type {shown(entry['dtype'])}, expected one of {', '.join(TYPES)}")
+    shape, offsets = entry["shape"], entry["data_offsets"]
+    if not is_shape(shape):
+        raise _damaged(file, f"tensor {name!r} of shape {shown(shape)}")
+    if not (isinstance(offsets, list) and len(offsets) == 2 and all(type(offset) is int for offset in offsets)):
+        raise _damaged(file, f"tensor {name!r} at {shown(offsets)}")
+    begin, end = offsets
+    if begin < 0 or end - begin != math.prod(shape) * BYTES[kind]:
+        raise _damaged(file, f"tensor {name!r} of shape {shape} from byte {shown(begin)} to {shown(end)}")
+    return StoredTensor(file, name, kind, tuple(shape), base + begin, end - begin)
+
+
+def _refuse_gaps(file: Path, tensors: list[StoredTensor], base: int, size: int) -> None:
+    """One tensor begins where the other ends, as the format has it: so none overlap, none reach beyond the file."""
+    end = base
+    for tensor in sorted(tensors, key=lambda tensor: (tensor.offset, tensor.length)):
+        if tensor.offset != end:
+            raise _damaged(file, f"tensor {tensor.name!r} at byte {tensor.offset - base}, expected {end - base}")
+        end += tensor.length
+    if end != size:
+        raise _damaged(file, f"{size} bytes, expected {end} by its header")
+
+
+def _damaged(file: Path, found: str) -> CheckpointError:
+    return CheckpointError(f"{file} is no safetensors file, or is damaged: it has {found}")

@@ -1,0 +1,1 @@
+"""Transformers and heads, written as an ONNX graph."""

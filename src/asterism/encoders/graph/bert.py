@@ -1,0 +1,165 @@
+"""BERT, RoBERTa and XLM-RoBERTa: the same layers, with other positions.
+
+Layer: x = LN(x + W_o·attention(x)); x = LN(x + W_2·gelu(W_1·x)), normalised after each sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...errors import CheckpointError
+from ..checkpoints.settings import shown, small_number, whole
+from ..checkpoints.size_limits import MOST_HEADS, MOST_LAYERS, WIDEST, WIDEST_INNER
+from ..checkpoints.weights.tensors import StoredTensor, Weights
+from .graph import FUSED, Graph
+
+ACTIVATIONS = {
+    "gelu": ("Gelu", FUSED), "gelu_new": ("FastGelu", FUSED), "gelu_pytorch_tanh": ("FastGelu", FUSED),
+    "relu": ("Relu", ""),
+}  # fmt: skip
+WORDS = "embeddings.word_embeddings.weight"
+IGNORED = ("embeddings.position_ids", "pooler.")  # of the published files, not used by any view
+
+
+@dataclass(frozen=True)
+class BertShape:
+    """Sizes from config.json."""
+
+    layers: int
+    hidden: int
+    heads: int
+    inner: int
+    vocabulary: int
+    positions: int
+    types: int
+    first_position: int  # RoBERTa counts from pad + 1
+    activation: str
+    epsilon: float
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any], file: Path) -> BertShape:
+        """From the names that transformers gives them."""
+        roberta = config["model_type"] != "bert"
+        positions = whole(config, "max_position_embeddings", file)
+        offset = whole(config, "pad_token_id", file, 1, least=0, most=positions - 2) + 1 if roberta else 0
+        return cls(
+            layers=whole(config, "num_hidden_layers", file, most=MOST_LAYERS),
+            hidden=whole(config, "hidden_size", file, most=WIDEST),
+            heads=whole(config, "num_attention_heads", file, most=MOST_HEADS),
+            inner=whole(config, "intermediate_size", file, most=WIDEST_INNER),
+            vocabulary=whole(config, "vocab_size", file),
+            positions=positions,
+            types=whole(config, "type_vocab_size", file, 2),
+            first_position=offset,
+            activation=str(config.get("hidden_act", "gelu")),
+            epsilon=small_number(config, "layer_norm_eps", file, 1e-12),
+        )
+
+
+class Bert:
+    """Token ids to states, as nodes of a graph."""
+
+    def __init__(self, config: Mapping[str, Any], weights: Weights, file: Path) -> None:
+        """Find every tensor and check its shape and its numbers; `file` is where `config` is from."""
+        self.shape = shape = BertShape.of(config, file)
+        if config.get("position_embedding_type", "absolute") != "absolute":
+            raise CheckpointError(
+                f"{file} asks for {shown(config['position_embedding_type'])} positions, expected 'absolute'"
+            )
+        if shape.activation not in ACTIVATIONS:
+            raise CheckpointError(
+                f"{file} asks for the activation {shape.activation!r}, expected one of {', '.join(ACTIVATIONS)}"
+            )
+        if shape.hidden % shape.heads:
+            raise CheckpointError(f"{file} has {shape.heads} heads, expected a divisor of {shape.hidden}")
+        self.prefix = next((name[: -len(WORDS)] for name in weights if name.endswith(WORDS)), "")
+        self.hidden, self.vocabulary = shape.hidden, shape.vocabulary
+        self.most_tokens: int | None = shape.positions - shape.first_position
+        self._tensors = {name: _named(weights, self.prefix + name, size) for name, size in _sizes(shape)}
+
+    def tensors(self) -> list[StoredTensor]:
+        """All that are used."""
+        return list(self._tensors.values())
+
+    def ignores(self, name: str) -> bool:
+        """Whether a tensor of the file is known and not needed."""
+        return name.startswith(tuple(self.prefix + ignored for ignored in IGNORED))
+
+    def write(self, graph: Graph, ids: str, lengths: str, types: str | None = None) -> str:
+        """ids (texts, tokens), lengths (texts,), types as ids or None for zeros -> states (texts, tokens, hidden)."""
+        shape, width = self.shape, graph.constant(np.array([self.hidden]))
+        cube = graph.node("Concat", graph.node("Shape", ids), width, axis=0)
+        x = graph.node("Reshape", self._embed(graph, ids, types), graph.constant(np.array([-1, self.hidden])))
+        kind, domain = ACTIVATIONS[shape.activation]
+        for layer in range(shape.layers):
+            at = f"encoder.layer.{layer}."
+            query, key, value = (
+                graph.node("Reshape", self._linear(graph, x, f"{at}attention.self.{part}"), cube)
+                for part in ("query", "key", "value")
+            )
+            mixed = graph.node(
+                "MultiHeadAttention", query, key, value, "", lengths, domain=FUSED, num_heads=shape.heads
+            )
+            mixed = graph.node("Reshape", mixed, graph.constant(np.array([-1, self.hidden])))
+            x = self._norm(graph, x, self._linear(graph, mixed, f"{at}attention.output.dense"), f"{at}attention.output")
+            inner = graph.node(kind, self._linear(graph, x, f"{at}intermediate.dense"), domain=domain)
+            x = self._norm(graph, x, self._linear(graph, inner, f"{at}output.dense"), f"{at}output")
+        return graph.node("Reshape", x, cube)
+
+    def _embed(self, graph: Graph, ids: str, types: str | None) -> str:
+        words = graph.node("Gather", graph.stored(self._tensors[WORDS]), ids)
+        length = graph.node("Slice", graph.node("Shape", ids), *(graph.constant(np.array([i])) for i in (1, 2)))
+        first = graph.constant(np.array([self.shape.first_position]))
+        positions = graph.node(
+            "Slice",
+            graph.stored(self._tensors["embeddings.position_embeddings.weight"]),
+            first,
+            graph.node("Add", first, length),
+        )
+        kinds = graph.stored(self._tensors["embeddings.token_type_embeddings.weight"])
+        added = graph.node("Gather", kinds, types or graph.constant(np.array(0)))
+        return self._norm(graph, words, graph.node("Add", positions, added), "embeddings")
+
+    def _linear(self, graph: Graph, x: str, name: str) -> str:
+        return graph.linear(x, self._tensors[f"{name}.weight"], self._tensors[f"{name}.bias"])
+
+    def _norm(self, graph: Graph, x: str, added: str, name: str) -> str:
+        scale, shift = (graph.stored(self._tensors[f"{name}.LayerNorm.{part}"]) for part in ("weight", "bias"))
+        # Not the fused SkipLayerNormalization, which takes five times as long on a CPU (onnxruntime 1.31).
+        total = graph.node("Add", x, added)
+        return graph.node("LayerNormalization", total, scale, shift, axis=-1, epsilon=self.shape.epsilon)
+
+
+def _sizes(shape: BertShape) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Every tensor and its shape."""
+    wide = (shape.hidden,)
+    yield WORDS, (shape.vocabulary, shape.hidden)
+    yield "embeddings.position_embeddings.weight", (shape.positions, shape.hidden)
+    yield "embeddings.token_type_embeddings.weight", (shape.types, shape.hidden)
+    norms = ["embeddings"]
+    for layer in range(shape.layers):
+        at = f"encoder.layer.{layer}."
+        for part in ("attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense"):
+            yield f"{at}{part}.weight", wide * 2
+            yield f"{at}{part}.bias", wide
+        yield f"{at}intermediate.dense.weight", (shape.inner, shape.hidden)
+        yield f"{at}intermediate.dense.bias", (shape.inner,)
+        yield f"{at}output.dense.weight", (shape.hidden, shape.inner)
+        yield f"{at}output.dense.bias", wide
+        norms += [f"{at}attention.output", f"{at}output"]
+    for norm in norms:
+        yield f"{norm}.LayerNorm.weight", wide
+        yield f"{norm}.LayerNorm.bias", wide
+
+
+def _named(weights: Weights, name: str, shape: tuple[int, ...]) -> StoredTensor:
+    """The tensor of that name, or of the name that checkpoints of the first BERT give it."""
+    if name not in weights and ".LayerNorm." in name:
+        old = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
+        name = old if old in weights else name
+    return weights.shaped(name, shape)

@@ -1,0 +1,177 @@
+"""The small layers after a transformer: plain arrays that compute with NumPy, and write themselves into a graph."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import CheckpointError
+from .graph import FUSED, Graph
+
+Floats = npt.NDArray[np.float32]
+Activation = Literal["identity", "relu", "tanh", "gelu"]
+Pooling = Literal["cls", "mean"]
+
+TINY = 1e-12  # a zero vector stays zero when it is brought to unit length, as in torch
+
+
+@dataclass(frozen=True)
+class Linear:
+    """(…, in) -> (…, out): activation(x·Wᵀ + b), plus R·x or x itself where there is a residual.
+
+    weight (out, in), bias (out,) or None; residual (out, in), "same" for x itself, or None.
+    """
+
+    weight: Floats
+    bias: Floats | None = None
+    activation: Activation = "identity"
+    residual: Floats | Literal["same"] | None = None
+
+    def __call__(self, x: Floats) -> Floats:
+        """With NumPy."""
+        y: Floats = x @ self.weight.T
+        if self.bias is not None:
+            y = y + self.bias
+        y = _ACTIVATIONS[self.activation](y)
+        if self.residual is not None:
+            y = y + (x if isinstance(self.residual, str) else x @ self.residual.T)
+        return y
+
+    def write(self, graph: Graph, x: str) -> str:
+        """As nodes."""
+        y = graph.node("MatMul", x, graph.constant(self.weight.T))
+        if self.bias is not None:
+            y = graph.node("Add", y, graph.constant(self.bias))
+        if self.activation != "identity":
+            kind, domain = _OPERATORS[self.activation]
+            y = graph.node(kind, y, domain=domain)
+        if self.residual is None:
+            return y
+        if not isinstance(self.residual, str):
+            x = graph.node("MatMul", x, graph.constant(self.residual.T))
+        return graph.node("Add", y, x)
+
+
+class UnitLength:
+    """(…, d) -> (…, d) of length 1."""
+
+    def __call__(self, x: Floats) -> Floats:
+        """With NumPy."""
+        length = np.maximum(np.linalg.norm(x, axis=-1, keepdims=True), TINY)
+        return np.asarray(x / length, np.float32)
+
+    def write(self, graph: Graph, x: str) -> str:
+        """As nodes."""
+        length = graph.node("ReduceL2", x, graph.constant(np.array([-1])), keepdims=1)
+        return graph.node("Div", x, graph.node("Max", length, graph.constant(np.array(TINY, np.float32))))
+
+
+Layers = Sequence[Linear | UnitLength]
+
+
+def through(layers: Layers, x: Floats) -> Floats:
+    """`x` through all of them."""
+    for layer in layers:
+        x = layer(x)
+    return x
+
+
+def written(layers: Layers, graph: Graph, x: str) -> str:
+    """Their nodes, one after the other."""
+    for layer in layers:
+        x = layer.write(graph, x)
+    return x
+
+
+@dataclass(frozen=True)
+class DenseHead:
+    """One vector a text: a weighted sum of the states ([CLS] alone, or the mean), then layers."""
+
+    pooling: Pooling
+    layers: Layers
+
+
+@dataclass(frozen=True)
+class LexicalHead:
+    """A weight for each token of the text: ReLU(w·state + b), the largest of each id; some ids never count."""
+
+    layer: Linear
+    dropped: frozenset[int]
+
+
+@dataclass(frozen=True)
+class ConstantPooling:
+    """ConstBERT: (texts, M, d) -> (texts, C, d), C vectors whatever the text.
+
+    weight (C, M), shared over the dimensions as in the published model, applied to the states before the projection;
+    or (C·k, M·k), the paper's full matrix, applied to the projected vectors. bias (C,), (C·k,) or None.
+    """
+
+    weight: Floats
+    bias: Floats | None
+    positions: int  # M
+
+    @property
+    def full(self) -> bool:
+        """Whether it is the paper's matrix."""
+        return bool(self.weight.shape[1] != self.positions)
+
+    def __call__(self, x: Floats) -> Floats:
+        """With NumPy; the other way round for the shared form, whose columns are positions."""
+        texts, positions, width = x.shape
+        if positions != self.positions:
+            raise CheckpointError(f"{positions} positions were given to pooling, expected {self.positions}")
+        y: Floats
+        if self.full:
+            y = x.reshape(texts, -1) @ self.weight.T
+            y = y if self.bias is None else y + self.bias
+            return y.reshape(texts, -1, width)
+        y = self.weight @ x  # (C, M) @ (texts, M, d)
+        return y if self.bias is None else y + self.bias[:, None]
+
+
+def width_after(layers: Layers, width: int) -> int:
+    """Dimensions of what comes out of `layers`."""
+    for layer in layers:
+        width = len(layer.weight) if isinstance(layer, Linear) else width
+    return width
+
+
+@dataclass(frozen=True)
+class MultiVectorHead:
+    """A vector for each token that counts, or C for the document where there is constant pooling."""
+
+    layers: Layers
+    pooling: ConstantPooling | None = None
+
+    def pooled(self, states: Floats) -> Floats:
+        """(texts, M, hidden) -> (texts, C, d)."""
+        pooling = self.pooling
+        if pooling is None:
+            return through(self.layers, states)
+        if not pooling.full:
+            return through(self.layers, pooling(states))
+        last = max(i for i, layer in enumerate(self.layers) if isinstance(layer, Linear)) + 1
+        return through(self.layers[last:], pooling(through(self.layers[:last], states)))
+
+
+def _gelu(x: Floats) -> Floats:
+    """x·Φ(x), by Abramowitz and Stegun 7.1.26 (error below 2e-7), for NumPy has no error function."""
+    z = np.abs(x) / math.sqrt(2)
+    t = 1 / (1 + 0.3275911 * z)
+    powers = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
+    return np.asarray(0.5 * x * (1 + np.sign(x) * (1 - powers * np.exp(-z * z))), np.float32)
+
+
+_ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {
+    "identity": lambda x: x,
+    "relu": lambda x: np.maximum(x, np.float32(0)),
+    "tanh": np.tanh,
+    "gelu": _gelu,
+}
+_OPERATORS = {"relu": ("Relu", ""), "tanh": ("Tanh", ""), "gelu": ("Gelu", FUSED)}

@@ -1,0 +1,165 @@
+"""The encoder of T5 and mT5: relative positions, RMS norms before each part, no biases, unscaled attention."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import CheckpointError
+from ..checkpoints.settings import small_number, whole
+from ..checkpoints.size_limits import FARTHEST, MOST_BUCKETS, MOST_HEADS, MOST_LAYERS, WIDEST, WIDEST_HEAD, WIDEST_INNER
+from ..checkpoints.weights.tensors import StoredTensor, Weights
+from .graph import FUSED, Graph
+
+FIRST = "encoder.block.0.layer.0.SelfAttention."
+IGNORED = ("decoder.", "lm_head.", "encoder.embed_tokens.")
+FEED_FORWARDS = {"relu": ("Relu", "", False), "gated-gelu": ("FastGelu", FUSED, True)}
+
+
+@dataclass(frozen=True)
+class T5Shape:
+    """Sizes from config.json."""
+
+    layers: int
+    hidden: int
+    heads: int
+    head: int
+    inner: int
+    vocabulary: int
+    buckets: int
+    farthest: int
+    feed_forward: str
+    epsilon: float
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any], file: Path) -> T5Shape:
+        """From the names that transformers gives them."""
+        buckets = whole(config, "relative_attention_num_buckets", file, 32, least=4, most=MOST_BUCKETS)
+        return cls(
+            layers=whole(config, "num_layers", file, most=MOST_LAYERS),
+            hidden=whole(config, "d_model", file, most=WIDEST),
+            heads=whole(config, "num_heads", file, most=MOST_HEADS),
+            head=whole(config, "d_kv", file, most=WIDEST_HEAD),
+            inner=whole(config, "d_ff", file, most=WIDEST_INNER),
+            vocabulary=whole(config, "vocab_size", file),
+            buckets=buckets,
+            # A quarter of the buckets stands for single distances; the rest needs some room.
+            farthest=whole(config, "relative_attention_max_distance", file, 128, least=buckets // 4 + 1, most=FARTHEST),
+            feed_forward=str(config.get("feed_forward_proj", "relu")),
+            epsilon=small_number(config, "layer_norm_epsilon", file, 1e-6),
+        )
+
+
+class T5:
+    """Token ids to states, as nodes of a graph."""
+
+    most_tokens: int | None = None  # positions are relative: any length
+
+    def __init__(self, config: Mapping[str, Any], weights: Weights, file: Path) -> None:
+        """Find every tensor and check its shape and its numbers; `file` is where `config` is from."""
+        self.shape = shape = T5Shape.of(config, file)
+        if shape.feed_forward not in FEED_FORWARDS:
+            raise CheckpointError(
+                f"{file} asks for feed_forward_proj {shape.feed_forward!r}, expected one of {', '.join(FEED_FORWARDS)}"
+            )
+        self.hidden, self.vocabulary = shape.hidden, shape.vocabulary
+        self._words = "shared.weight" if "shared.weight" in weights else "encoder.embed_tokens.weight"
+        self._tensors = {self._words: weights.shaped(self._words, (shape.vocabulary, shape.hidden))}
+        self._tensors |= {name: weights.shaped(name, size) for name, size in _sizes(shape)}
+
+    def tensors(self) -> list[StoredTensor]:
+        """All that are used."""
+        return list(self._tensors.values())
+
+    def ignores(self, name: str) -> bool:
+        """Whether a tensor of the file is known and not needed."""
+        return name.startswith(IGNORED)
+
+    def write(self, graph: Graph, ids: str, lengths: str, types: str | None = None) -> str:
+        """ids (texts, tokens), lengths (texts,) -> states (texts, tokens, hidden); T5 has no token types."""
+        shape, inner = self.shape, self.shape.heads * self.shape.head
+        size = graph.node("Shape", ids)
+        cube, whole = (
+            graph.node("Concat", size, graph.constant(np.array([width])), axis=0) for width in (inner, self.hidden)
+        )
+        flat = graph.constant(np.array([-1, self.hidden]))
+        x = graph.node("Reshape", graph.node("Gather", graph.stored(self._tensors[self._words]), ids), flat)
+        bias = self._position_bias(graph, ids)
+        kind, domain, gated = FEED_FORWARDS[shape.feed_forward]
+        for layer in range(shape.layers):
+            at = f"encoder.block.{layer}.layer."
+            seen = self._norm(graph, x, f"{at}0.layer_norm")
+            query, key, value = (
+                graph.node("Reshape", self._linear(graph, seen, f"{at}0.SelfAttention.{part}"), cube) for part in "qkv"
+            )
+            mixed = graph.node(
+                "MultiHeadAttention", query, key, value, "", lengths, bias,
+                domain=FUSED, num_heads=shape.heads, scale=1.0,
+            )  # fmt: skip
+            mixed = graph.node("Reshape", mixed, graph.constant(np.array([-1, inner])))
+            x = graph.node("Add", x, self._linear(graph, mixed, f"{at}0.SelfAttention.o"))
+            seen, at = self._norm(graph, x, f"{at}1.layer_norm"), f"{at}1.DenseReluDense."
+            grown = graph.node(kind, self._linear(graph, seen, f"{at}{'wi_0' if gated else 'wi'}"), domain=domain)
+            if gated:
+                grown = graph.node("Mul", grown, self._linear(graph, seen, f"{at}wi_1"))
+            x = graph.node("Add", x, self._linear(graph, grown, f"{at}wo"))
+        return graph.node("Reshape", self._norm(graph, x, "encoder.final_layer_norm"), whole)
+
+    def _position_bias(self, graph: Graph, ids: str) -> str:
+        """(1, heads, tokens, tokens): beyond `farthest` the bucket is the same, so distances are clipped there."""
+        far = self.shape.farthest
+        table = self._tensors[f"{FIRST}relative_attention_bias.weight"].read()
+        rows = graph.constant(table[buckets(np.arange(-far, far + 1), self.shape.buckets, far)])
+        length = graph.node(
+            "Squeeze", graph.node("Slice", graph.node("Shape", ids), *(graph.constant(np.array([i])) for i in (1, 2)))
+        )
+        zero, one = graph.constant(np.array(0)), graph.constant(np.array(1))
+        places = graph.node("Range", zero, length, one)
+        across = graph.node("Unsqueeze", places, graph.constant(np.array([0])))
+        down = graph.node("Unsqueeze", places, graph.constant(np.array([1])))
+        distance = graph.node(
+            "Clip", graph.node("Sub", across, down), *(graph.constant(np.array(d)) for d in (-far, far))
+        )
+        bias = graph.node("Gather", rows, graph.node("Add", distance, graph.constant(np.array(far))))
+        return graph.node("Unsqueeze", graph.node("Transpose", bias, perm=[2, 0, 1]), graph.constant(np.array([0])))
+
+    def _linear(self, graph: Graph, x: str, name: str) -> str:
+        return graph.linear(x, self._tensors[f"{name}.weight"], None)
+
+    def _norm(self, graph: Graph, x: str, name: str) -> str:
+        scale = graph.stored(self._tensors[f"{name}.weight"])
+        return graph.node("SimplifiedLayerNormalization", x, scale, axis=-1, epsilon=self.shape.epsilon)
+
+
+def buckets(distance: npt.NDArray[np.int64], count: int, farthest: int) -> npt.NDArray[np.int64]:
+    """key place - query place -> bucket: half for each sign, of each half exact, the rest logarithmic (T5, 2.1)."""
+    half = count // 2
+    exact = half // 2
+    size = np.abs(distance)
+    # In float32, as the models were trained: at a power of two the rounding decides the bucket.
+    scaled = np.log(np.maximum(size, 1).astype(np.float32) / np.float32(exact)) / np.float32(math.log(farthest / exact))
+    far = exact + (scaled.astype(np.float32) * np.float32(half - exact)).astype(np.int64)
+    return np.where(distance > 0, half, 0) + np.where(size < exact, size, np.minimum(far, half - 1))
+
+
+def _sizes(shape: T5Shape) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Every tensor but the words, and its shape."""
+    inner = shape.heads * shape.head
+    yield f"{FIRST}relative_attention_bias.weight", (shape.buckets, shape.heads)
+    for layer in range(shape.layers):
+        at = f"encoder.block.{layer}.layer."
+        for part in "qkv":
+            yield f"{at}0.SelfAttention.{part}.weight", (inner, shape.hidden)
+        yield f"{at}0.SelfAttention.o.weight", (shape.hidden, inner)
+        for part in ("wi_0", "wi_1") if shape.feed_forward == "gated-gelu" else ("wi",):
+            yield f"{at}1.DenseReluDense.{part}.weight", (shape.inner, shape.hidden)
+        yield f"{at}1.DenseReluDense.wo.weight", (shape.hidden, shape.inner)
+        yield f"{at}0.layer_norm.weight", (shape.hidden,)
+        yield f"{at}1.layer_norm.weight", (shape.hidden,)
+    yield "encoder.final_layer_norm.weight", (shape.hidden,)

@@ -1,0 +1,213 @@
+"""Cross-encoders: a score for a query and a text that are read together.
+
+[CLS] form: layers over the state of the first token. [EMB] form (ANNCUR): the query stands between two markers, the
+text after a third; score = mean of the states of the first two · state of the third.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import CheckpointError, SettingError
+from ..settings import LARGEST, EncoderSettings, cores, whole_number
+from ..terms.texts import check_texts
+from .batching import batches
+from .checkpoints.checkpoint import Transformer, open_transformer, read_as, refuse_foreign_ids, refuse_unknown
+from .checkpoints.layouts import asterism
+from .checkpoints.settings import shown, texts
+from .checkpoints.weights.files import open_weights
+from .checkpoints.weights.tensors import Weights
+from .graph.bert import Bert
+from .graph.graph import Graph
+from .graph.heads import Layers, Linear, through
+from .runtimes.onnx import (
+    OnnxSession,
+    file_parts,
+    kept_graph,
+    weights_folder,
+    write_pooling,
+    written_model,
+    written_states,
+)
+from .tokens import Row, TextRules, TextTokenizer
+
+Floats = npt.NDArray[np.float32]
+
+SHORTEST_PAIR = 16  # tokens
+
+
+@dataclass(frozen=True)
+class Markers:
+    """Ids of the [EMB] form: before and after the query, before the text."""
+
+    query_begin: int
+    query_end: int
+    text: int
+
+
+@dataclass(frozen=True)
+class PairModel:
+    """A cross-encoder as read from its folder: layers over [CLS], or markers."""
+
+    folder: Path
+    transformer: Transformer
+    tokenizer: TextTokenizer
+    files: tuple[Path, ...]
+    layers: Layers | None
+    markers: Markers | None
+
+
+class PairScorer:
+    """A loaded cross-encoder. Made by `load_pair_scorer`. `truncated` counts the pairs that were cut so far."""
+
+    def __init__(self, model: PairModel, settings: EncoderSettings) -> None:
+        """Load the weights into onnxruntime."""
+        for name in ("runtime", "query_length", "long", "cls_every"):
+            if getattr(settings, name) != getattr(EncoderSettings, name):
+                raise SettingError(f"{name} is {getattr(settings, name)!r}, which a cross-encoder does not have")
+        self._model = model
+        self._settings = settings
+        self._length = whole_number(
+            "document_length",
+            settings.document_length or model.transformer.most_tokens or 512,
+            SHORTEST_PAIR,
+            model.transformer.most_tokens or LARGEST,
+        )
+        self.truncated = 0
+        folder = weights_folder(model.transformer.tensors(), model.folder)
+        graph = kept_graph(
+            ["pair", settings.precision, *file_parts(model.files)],
+            lambda: written_model(
+                lambda graph: _write(graph, model), settings.precision, model.tokenizer, model.transformer, folder
+            ),
+        )
+        self._session = OnnxSession(graph, folder, cores(settings.threads))
+
+    def score(self, query: str, texts: Sequence[str]) -> Floats:
+        """(n,) one score for each text; higher is better, the scale is the model's own."""
+        if isinstance(texts, str):
+            texts = [texts]
+        check_texts([query], name="query")
+        check_texts(texts)
+        scores = np.zeros(len(texts), np.float32)
+        rows, seconds, shares = self._pairs(query, texts)
+        for batch in batches(rows, self._settings.batch_tokens):
+            place = np.arange(batch.ids.shape[1])
+            types = (place[None, :] >= seconds[batch.numbers][:, None]) & (place[None, :] < batch.lengths[:, None])
+            pool = np.zeros((len(batch.rows), 2, batch.ids.shape[1]), np.float32)
+            for line, number in zip(pool, batch.numbers, strict=True):
+                for side, places in enumerate(shares[number]):
+                    line[side, places] = 1 / len(places)
+            inputs = {"ids": batch.ids, "lengths": batch.lengths, "types": types.astype(np.int64), "pool": pool}
+            pooled = self._session.run(["pooled"], inputs)["pooled"]  # (rows, 2, hidden)
+            if self._model.layers is not None:
+                scores[batch.numbers] = through(self._model.layers, pooled[:, 0])[:, 0]
+            else:
+                scores[batch.numbers] = np.einsum("rh,rh->r", pooled[:, 0], pooled[:, 1])
+        return scores
+
+    def _pairs(
+        self, query: str, texts: Sequence[str]
+    ) -> tuple[list[Row], npt.NDArray[np.int64], list[list[list[int]]]]:
+        """Rows, where the second part of each begins, and the places whose states count for query and text."""
+        tokenizer, markers = self._model.tokenizer, self._model.markers
+        first, *others = tokenizer.encode([query, *texts], TextRules(self._length))
+        before, between, after = tokenizer.pair_frame()
+        opening = [markers.query_begin] if markers else []
+        closing = [markers.query_end] if markers else []
+        leading = [markers.text] if markers else []
+        room = self._length - len(before + between + after + opening + closing + leading)
+        rows, seconds, shares = [], [], []
+        for number, other in enumerate(others):
+            # The query keeps at least half of the room, the text gives way first.
+            kept = first.ids[: max(room // 2, room - len(other.ids))]
+            text = other.ids[: room - len(kept)]
+            self.truncated += len(kept) < len(first.ids) or len(text) < len(other.ids)
+            head = [*before, *opening, *kept, *closing]
+            ids = np.array([*head, *between, *leading, *text, *after], np.int64)
+            rows.append(Row(number, ids, len(ids), 0, len(ids)))
+            seconds.append(len(head) + len(between))
+            query_places = [len(before), len(head) - 1] if markers else [0]
+            shares.append([query_places, [len(head) + len(between)] if markers else [0]])
+        return rows, np.array(seconds, np.int64), shares
+
+
+def open_pair_model(folder: Path) -> PairModel:
+    """Our own layout with a pair section, or a sequence classifier with one label."""
+    with read_as(folder, "cross-encoder"):
+        model = _own(folder) if asterism.recognises(folder) else _classifier_model(folder)
+        refuse_foreign_ids(model.tokenizer, model.transformer)
+        return model
+
+
+def _classifier_model(folder: Path) -> PairModel:
+    weights = open_weights(folder)
+    transformer = open_transformer(folder, weights)
+    tokenizer = TextTokenizer(folder)
+    if not isinstance(transformer, Bert):
+        raise CheckpointError(
+            f"{folder}: no cross-encoder of this architecture is known, expected BERT, RoBERTa or XLM-R"
+        )
+    layers = _classifier(weights, transformer)
+    known = [name for name in weights if name.startswith("classifier.") or ".pooler." in name]
+    refuse_unknown(weights, transformer, known)
+    return PairModel(
+        folder, transformer, tokenizer, (folder / "config.json", tokenizer.file, *weights.files()), layers, None
+    )
+
+
+def _classifier(weights: Weights, transformer: Bert) -> Layers:
+    """BERT: pooler with tanh, then classifier; RoBERTa: dense with tanh, then out_proj."""
+    hidden = transformer.hidden
+    for inner, outer in (
+        (f"{transformer.prefix}pooler.dense", "classifier"),
+        ("classifier.dense", "classifier.out_proj"),
+    ):
+        if f"{outer}.weight" in weights:
+            labels = len(weights.matrix(f"{outer}.weight", hidden))
+            if labels != 1:
+                raise CheckpointError(f"{weights.source}: {outer}.weight has {labels} labels, expected 1 for a score")
+            return (_layer(weights, inner, hidden, hidden, True), _layer(weights, outer, 1, hidden, False))
+    raise CheckpointError(
+        f"{weights.source} has no tensor classifier.weight or classifier.out_proj.weight, expected a cross-encoder"
+    )
+
+
+def _layer(weights: Weights, name: str, outputs: int, inputs: int, tanh: bool) -> Linear:
+    weight, bias = weights.shaped(f"{name}.weight", (outputs, inputs)), weights.shaped(f"{name}.bias", (outputs,))
+    return Linear(weight.read(), bias.read(), "tanh" if tanh else "identity")
+
+
+def _own(folder: Path) -> PairModel:
+    settings, backbone, heads = asterism.opened(folder)
+    pair, file = settings.get("pair"), folder / asterism.SETTINGS
+    if not isinstance(pair, dict) or len({"layers", "markers"} & set(pair)) != 1:
+        raise CheckpointError(f"{file}: pair is {shown(pair)}, expected layers over [CLS] or three markers")
+    weights = open_weights(backbone)
+    transformer = open_transformer(backbone, weights)
+    tokenizer = TextTokenizer(backbone)
+    reader = asterism.HeadReader(heads, transformer.hidden)
+    markers = None
+    if "markers" in pair:
+        tokens = texts(pair["markers"], "markers", file)
+        if len(tokens) != 3:
+            raise CheckpointError(f"{file} has {len(tokens)} markers, expected three tokens")
+        markers = Markers(*(tokenizer.needed(token, "a marker") for token in tokens))
+    return PairModel(
+        backbone,
+        transformer,
+        tokenizer,
+        (file, *heads.files(), backbone / "config.json", tokenizer.file, *weights.files()),
+        reader.layers(pair["layers"]) if "layers" in pair else None,
+        markers,
+    )
+
+
+def _write(graph: Graph, model: PairModel) -> None:
+    two_types = isinstance(model.transformer, Bert) and model.transformer.shape.types > 1
+    write_pooling(graph, written_states(graph, model.transformer, with_types=two_types), model.transformer.hidden)

@@ -1,0 +1,1 @@
+"""What runs a transformer: onnxruntime, or torch."""

@@ -1,0 +1,194 @@
+"""A checkpoint on onnxruntime: its graph, written once and kept by content, and the session that runs it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnxruntime
+from onnx import TensorProto
+
+from ...errors import CheckpointError, EncodingError
+from ...files.regular_files import read_regular
+from ...models.file_hashes import cache_folder, remembered_hashes, write_whole
+from ...settings import Precision, cores
+from ..checkpoints.checkpoint import Checkpoint, Transformer
+from ..checkpoints.weights.tensors import StoredTensor
+from ..graph.graph import Graph
+from ..graph.heads import written
+from ..graph.quantise import Int8Graph, MeasuringGraph, calibration_ids
+from ..tokens import TextTokenizer
+from .backbone import Floats, Output
+
+LONG_ROW = 1024  # tokens
+LARGEST_GRAPH = 1 << 31  # bytes: protobuf has no larger ones
+GRAPH_VERSION = 5  # part of every graph's key: raise it when the nodes change
+
+
+class OnnxSession:
+    """Runs one graph whose weights lie in files of `folder`."""
+
+    def __init__(self, model: bytes, folder: Path, threads: int, keep_weights_in_place: bool = False) -> None:
+        """Load; weights are mapped from their files, and rearranged into a faster copy unless they shall stay there."""
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        options.enable_mem_pattern = False  # shapes differ from batch to batch
+        options.log_severity_level = 3
+        options.add_session_config_entry("session.disable_prepacking", str(int(keep_weights_in_place)))
+        options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(folder))
+        try:
+            self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # the library's errors have no common root but this
+            raise CheckpointError(f"{folder}: onnxruntime cannot load the model: {error}") from error
+
+    def run(self, outputs: Sequence[str], inputs: dict[str, Any]) -> dict[str, Floats]:
+        """The named outputs."""
+        wanted = {entry.name for entry in self._session.get_inputs()}
+        given = {name: value for name, value in inputs.items() if name in wanted}
+        try:
+            found = self._session.run(list(outputs), given)
+        except Exception as error:  # the library's errors have no common root but this
+            shape = inputs["ids"].shape
+            raise EncodingError(
+                f"onnxruntime failed on {shape[0]} texts of {shape[1]} tokens: {error}. Where memory is short, "
+                "a smaller document_length or batch_tokens helps"
+            ) from error
+        return dict(zip(outputs, found, strict=True))
+
+
+def kept_graph(parts: Sequence[str], write: Callable[[], bytes]) -> bytes:
+    """The graph that `parts` identify: from the cache, else written and put there."""
+    key = hashlib.sha256("\n".join([f"graph {GRAPH_VERSION}", onnxruntime.__version__, *parts]).encode()).hexdigest()
+    file = cache_folder() / "graphs" / f"{key}.graph"
+    with suppress(OSError):
+        content = read_regular(file, LARGEST_GRAPH)
+        if content[:64] == hashlib.sha256(content[64:]).hexdigest().encode():
+            return content[64:]
+    model = write()
+    with suppress(OSError):  # a read-only home works too, a little slower
+        write_whole(file, hashlib.sha256(model).hexdigest().encode() + model)
+    return model
+
+
+def written_model(
+    write: Callable[[Graph], None],
+    precision: Precision,
+    tokenizer: TextTokenizer,
+    transformer: Transformer,
+    folder: Path,
+) -> bytes:
+    """The model that `write` puts into a graph, at that precision."""
+    if precision == "float32":
+        graph = Graph()
+        write(graph)
+        return graph.model()
+    measuring = MeasuringGraph()
+    write(measuring)
+    ids = calibration_ids(tokenizer, transformer.most_tokens)
+    rows, tokens = ids.shape
+    inputs = {"ids": ids, "lengths": np.full(rows, tokens, np.int32), "types": ids * 0}
+    inputs["pool"] = np.zeros((rows, 1, tokens), np.float32)
+    measured = OnnxSession(measuring.model(), folder, cores(0)).run(measuring.ranges, inputs)
+    if not all(np.isfinite(values).all() for values in measured.values()):
+        raise CheckpointError(f"{folder}: states become infinite on plain English, expected weights of a trained model")
+    quantised = Int8Graph(measuring.smoothings(measured))
+    write(quantised)
+    return quantised.model()
+
+
+class OnnxBackbone:
+    """A checkpoint's transformer and the heads that are applied token by token, in one graph."""
+
+    def __init__(self, checkpoint: Checkpoint, precision: Precision, threads: int) -> None:
+        """Write the graph, or take it from the cache."""
+        self._checkpoint, self._precision, self._threads = checkpoint, precision, threads
+        self._session = self._opened(masked=True)
+        self._unmasked: OnnxSession | None = None
+
+    def _opened(self, masked: bool) -> OnnxSession:
+        checkpoint = self._checkpoint
+        folder = weights_folder(checkpoint.transformer.tensors(), checkpoint.folder)
+        model = kept_graph(
+            [
+                "masked" if masked else "unmasked",
+                self._precision,
+                *(checkpoint.family, *checkpoint.views),  # the same files can be read in more than one way
+                *file_parts(checkpoint.files),
+            ],
+            lambda: written_model(
+                lambda graph: _write_views(graph, checkpoint, masked),
+                self._precision,
+                checkpoint.tokenizer,
+                checkpoint.transformer,
+                folder,
+            ),
+        )
+        return OnnxSession(model, folder, self._threads, keep_weights_in_place=not masked)
+
+    def run(
+        self,
+        wanted: Sequence[Output],
+        ids: npt.NDArray[np.int64],
+        lengths: npt.NDArray[np.int32],
+        pool: Floats,
+    ) -> dict[str, Floats]:
+        """One forward pass.
+
+        Masked attention keeps all similarities of a row, tokens² numbers a head: gigabytes at 8,192 tokens. Long rows
+        come without padding, and without a mask onnxruntime's attention works in blocks.
+        """
+        session = self._session
+        if ids.shape[1] >= LONG_ROW and (lengths == ids.shape[1]).all():
+            if self._unmasked is None:
+                self._unmasked = self._opened(masked=False)
+            session = self._unmasked
+        found = session.run(wanted, {"ids": ids, "lengths": lengths, "pool": pool[:, None, :]})
+        return found | ({"pooled": found["pooled"][:, 0]} if "pooled" in found else {})
+
+
+def _write_views(graph: Graph, checkpoint: Checkpoint, masked: bool) -> None:
+    """Inputs, transformer, heads, outputs."""
+    states = written_states(graph, checkpoint.transformer, masked=masked)
+    if checkpoint.dense:
+        write_pooling(graph, states, checkpoint.transformer.hidden)
+    if checkpoint.lexical:
+        weights = graph.node("Squeeze", checkpoint.lexical.layer.write(graph, states), graph.constant(np.array([2])))
+        graph.output("lexical", weights, ["rows", "tokens"])
+    if checkpoint.multi_vector:
+        graph.output("vectors", written(checkpoint.multi_vector.layers, graph, states), ["rows", "tokens", None])
+        if checkpoint.multi_vector.pooling:
+            graph.output("states", states, ["rows", "tokens", checkpoint.transformer.hidden])
+
+
+def written_states(graph: Graph, transformer: Transformer, *, masked: bool = True, with_types: bool = False) -> str:
+    """States (rows, tokens, hidden) from the inputs ids, lengths (unless all rows are full) and, for pairs, types."""
+    ids = graph.input("ids", TensorProto.INT64, ["rows", "tokens"])
+    lengths = graph.input("lengths", TensorProto.INT32, ["rows"]) if masked else ""
+    types = graph.input("types", TensorProto.INT64, ["rows", "tokens"]) if with_types else None
+    return transformer.write(graph, ids, lengths, types)
+
+
+def write_pooling(graph: Graph, states: str, hidden: int) -> None:
+    """The output pooled (rows, sides, hidden): sums of states, weighted by the input pool (rows, sides, tokens)."""
+    pool = graph.input("pool", TensorProto.FLOAT, ["rows", "sides", "tokens"])
+    graph.output("pooled", graph.node("MatMul", pool, states), ["rows", "sides", hidden])
+
+
+def file_parts(files: Sequence[Path]) -> list[str]:
+    """What identifies a graph: its model's files by name and content."""
+    # The real name too: it is what the graph refers to, and behind a link it is another one.
+    return sorted(f"{file.name} {file.resolve().name} {digest}" for file, digest in remembered_hashes(files).items())
+
+
+def weights_folder(tensors: Sequence[StoredTensor], folder: Path) -> Path:
+    """The one folder in which the weights really lie, links followed."""
+    folders = {tensor.file.resolve().parent for tensor in tensors}
+    if len(folders) > 1:
+        raise CheckpointError(f"{folder}: the weights lie in {len(folders)} folders, expected one")
+    return folders.pop() if folders else folder

@@ -1,0 +1,80 @@
+"""A checkpoint on torch and transformers: GPUs, and architectures of which no graph is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import CheckpointError, MissingPackage
+from ...files.checkpoint_files import refuse_special_files
+from ..checkpoints.checkpoint import Checkpoint
+from ..graph.heads import through
+from .backbone import Floats, Output
+
+try:
+    import torch
+    from transformers import AutoConfig, AutoModel, T5EncoderModel
+except ImportError as error:
+    raise MissingPackage(f"runtime='torch' needs {error.name}: pip install 'asterism[train]'") from error
+
+
+class TorchBackbone:
+    """The transformer on torch, on a GPU where there is one; heads as with every runtime."""
+
+    def __init__(self, checkpoint: Checkpoint, threads: int) -> None:
+        """Load with transformers; weights come from safetensors, or with weights_only."""
+        self._checkpoint = checkpoint
+        self._threads = threads
+        self._device = "cuda" if torch.cuda.is_available() else "cpu"
+        self._model = _loaded(checkpoint).to(self._device).eval()
+
+    def run(
+        self,
+        wanted: Sequence[Output],
+        ids: npt.NDArray[np.int64],
+        lengths: npt.NDArray[np.int32],
+        pool: Floats,
+    ) -> dict[str, Floats]:
+        """One forward pass."""
+        torch.set_num_threads(self._threads)
+        mask = torch.arange(ids.shape[1])[None, :] < torch.from_numpy(lengths)[:, None]
+        with torch.inference_mode():
+            given = {"input_ids": torch.from_numpy(ids), "attention_mask": mask.long()}
+            found = self._model(**{name: value.to(self._device) for name, value in given.items()})
+            states: Floats = found.last_hidden_state.float().cpu().numpy()
+        outputs: dict[str, Floats] = {}
+        for name in wanted:
+            if name == "pooled":
+                outputs[name] = np.einsum("rt,rth->rh", pool, states)
+            elif name == "lexical" and self._checkpoint.lexical:
+                outputs[name] = self._checkpoint.lexical.layer(states)[..., 0]
+            elif name == "vectors" and self._checkpoint.multi_vector:
+                outputs[name] = through(self._checkpoint.multi_vector.layers, states)
+            else:
+                outputs[name] = states
+        return outputs
+
+
+def _loaded(checkpoint: Checkpoint) -> Any:
+    """Every tensor must come from the file: transformers would fill in random ones and only warn."""
+    folder = checkpoint.folder
+    refuse_special_files(folder)
+    here = {"local_files_only": True, "trust_remote_code": False}
+    try:
+        config = AutoConfig.from_pretrained(folder, **here)
+        kind = T5EncoderModel if config.model_type in ("t5", "mt5") else AutoModel
+        model, report = kind.from_pretrained(
+            folder, config=config, dtype=torch.float32, output_loading_info=True, **here
+        )
+    except Exception as error:  # of several libraries, without a common root
+        raise CheckpointError(f"{folder}: transformers cannot load it: {error}") from error
+    missing = [name for name in report["missing_keys"] if "pooler." not in name]
+    for name in [*missing, *report["mismatched_keys"]]:
+        raise CheckpointError(f"{folder}: tensor {name!r} is missing, or has another shape than config.json says")
+    for name, values in model.state_dict().items():
+        if not torch.isfinite(values).all():
+            raise CheckpointError(f"{folder}: tensor {name!r} has NaN or infinity: the file is damaged")
+    return model

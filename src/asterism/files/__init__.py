@@ -1,0 +1,1 @@
+"""Files that anyone may have written: opened, bounded, parsed."""

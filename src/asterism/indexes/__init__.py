@@ -1,1 +1,0 @@
-"""Representations in files: built once, memory-mapped, searched."""

@@ -1,0 +1,74 @@
+"""Files into the cache: under a temporary name, verified, renamed. Nothing wrong ever has a right name."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from ..errors import CheckpointError, DownloadError
+from ..files.json_text import parse_json
+from ..files.regular_files import read_regular
+from .file_hashes import sha256
+from .pulls import folder_for_pull
+from .sources import COMMIT, Source
+
+OPTIONAL = ("tokenizer_config.json", "special_tokens_map.json")  # not every repository has them
+RECORD = "sha256.json"  # of what came, for the files whose hashes nobody knew before
+REVISION = "revision"  # its entry for the commit that the files are of
+LARGEST_RECORD = 1 << 20  # bytes
+
+
+def into_cache(source: Source, files: Mapping[str, str | None], target: Path) -> None:
+    """Bring `files` (path -> sha256 or None) from `source` to the folder `target`.
+
+    A copy that is there already is replaced by the same revision, where its source has such.
+    """
+    try:
+        with folder_for_pull(target) as temporary:
+            inside = temporary / "files"
+            inside.mkdir()
+            before = record_of(target).get(REVISION, "")
+            revision = source.bring(files, inside, before if COMMIT.fullmatch(before) else None)
+            record = _verified(files, inside) | ({} if revision is None else {REVISION: revision})
+            (inside / RECORD).write_text(json.dumps(record, indent=1), encoding="utf-8")
+            _publish(inside, target, temporary / "old")
+    except OSError as error:
+        raise DownloadError(f"{target}: {error.strerror or error}; set ASTERISM_CACHE to use another place") from error
+    except CheckpointError as error:
+        raise DownloadError(str(error)) from error
+
+
+def record_of(folder: Path) -> dict[str, str]:
+    """What is written down about a copy: its files' hashes, and its revision; nothing where it is damaged."""
+    stored = None
+    with suppress(OSError, ValueError):
+        stored = parse_json(read_regular(folder / RECORD, LARGEST_RECORD, links=True))
+    entries = stored.items() if isinstance(stored, dict) else ()
+    return {name: value for name, value in entries if isinstance(value, str)}
+
+
+def _verified(files: Mapping[str, str | None], inside: Path) -> dict[str, str]:
+    """The hash of each file that came."""
+    came: dict[str, str] = {}
+    for name, expected in files.items():
+        file = inside / name
+        if not os.path.isfile(file):
+            if expected is None and name in OPTIONAL:
+                continue
+            raise DownloadError(f"{name} did not come")
+        came[name] = sha256(file)
+        if expected is not None and came[name] != expected:
+            raise DownloadError(f"{name} has sha256 {came[name]}, expected {expected}: the download is damaged")
+    return came
+
+
+def _publish(inside: Path, target: Path, aside: Path) -> None:
+    """One rename; what stood there (damaged, else nothing would be fetched) goes aside first."""
+    try:
+        os.rename(inside, target)
+    except OSError:
+        os.rename(target, aside)
+        os.rename(inside, target)

@@ -1,0 +1,104 @@
+"""SHA-256 of files, remembered until a file changes so that gigabytes are read once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from ..files.checkpoint_files import opened
+from ..files.json_text import parse_json
+from ..files.regular_files import read_regular
+
+MEMORY = "hashes.json"
+LARGEST_MEMORY = 1 << 24  # bytes
+SETTLED = 2_000_000_000  # ns: a file that changed later than so long ago can change again within the same tick
+
+Stamp = list[int]
+
+
+def cache_folder() -> Path:
+    """ASTERISM_CACHE, or the user's cache folder."""
+    given = os.environ.get("ASTERISM_CACHE")
+    if given:
+        return Path(given).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "asterism"
+
+
+def sha256(file: Path) -> str:
+    """Of the whole content, in hexadecimal digits."""
+    digest = hashlib.sha256()
+    with opened(file) as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def remembered_hashes(files: Iterable[Path]) -> dict[Path, str]:
+    """The hash of each file; of files that have not changed since, from memory."""
+    known, found, changed = _memory(), {}, False
+    for file in files:
+        with opened(file) as stream:
+            stamp = _stamp(os.fstat(stream.fileno()))
+        place = os.path.realpath(file)
+        *before, digest = known.get(place, [None])
+        if before == stamp:
+            found[file] = str(digest)
+            continue
+        found[file] = sha256(file)
+        if _has_settled(stamp):
+            known[place], changed = [*stamp, found[file]], True
+    if changed:
+        here = {place: entry for place, entry in known.items() if os.path.exists(place)}
+        with suppress(OSError):  # a memory that cannot be kept is no harm
+            write_whole(cache_folder() / MEMORY, json.dumps(here).encode())
+    return found
+
+
+def write_whole(file: Path, content: bytes) -> None:
+    """Under a temporary name, then renamed: nobody sees half a file."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+        os.replace(temporary, file)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _memory() -> dict[str, list[Any]]:
+    """Path -> stamp and hash; what else the file may hold is left out."""
+    stored = None
+    with suppress(OSError, ValueError):
+        stored = parse_json(read_regular(cache_folder() / MEMORY, LARGEST_MEMORY))
+    entries = stored.items() if isinstance(stored, dict) else ()
+    return {place: entry for place, entry in entries if _is_entry(entry)}
+
+
+def _stamp(status: os.stat_result) -> Stamp:
+    """What tells that a file has not changed; unlike the other times, that of the last change cannot be set."""
+    return [status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
+
+
+def _has_settled(stamp: Stamp) -> bool:
+    """Whether the next change is sure to have another time."""
+    return stamp[-1] < time.time_ns() - SETTLED
+
+
+def _is_entry(entry: Any) -> bool:
+    """A stamp and 64 hexadecimal digits."""
+    return (
+        isinstance(entry, list)
+        and len(entry) == 6
+        and all(type(number) is int for number in entry[:-1])
+        and isinstance(entry[-1], str)
+        and len(entry[-1]) == 64
+    )

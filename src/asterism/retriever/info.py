@@ -1,0 +1,43 @@
+"""What `info` tells of an index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..collection.collection import Collection
+from ..collection.kept_views import Views
+from ..collection.snapshot import Snapshot
+
+
+def index_facts(collection: Collection, views: Views) -> dict[str, Any]:
+    """Size, shape and model."""
+    snapshot, model = collection.snapshot(), collection.facts("model")
+    settings = model.get("settings")  # a collection keeps of its model what it was given
+    return {
+        "path": str(collection.path),
+        "documents": snapshot.state.documents,
+        "deleted": int((~snapshot.alive).sum()),
+        "views": list(views.names),
+        **_token_facts(snapshot, views, model.get("dimensions", 0)),
+        "terms": views.lexical,
+        "segments": len(snapshot.segments),
+        "bytes": collection.bytes(),
+        "model": model.get("name"),
+        "precision": settings.get("precision") if isinstance(settings, dict) else None,
+    }
+
+
+def _token_facts(snapshot: Snapshot, views: Views, dimensions: int) -> dict[str, Any]:
+    """Of the token vectors; zeros where there are none."""
+    build, codec = views.multi, snapshot.codec
+    if build is None:
+        return {"vectors": 0, "dimensions": 0, "storage": "none", "bits": 0, "centroids": 0, "drift": 1.0}
+    flat = codec is None or codec.untrained
+    return {
+        "vectors": sum(stored.tokens for stored in snapshot.segments),
+        "dimensions": codec.codec.dimensions if codec else dimensions,
+        "storage": "floats, searched exactly" if flat else f"{build.bits} bits a dimension",
+        "bits": build.bits,
+        "centroids": 0 if codec is None or flat else len(codec.codec.centroids),
+        "drift": round(snapshot.drift(), 3),
+    }

@@ -1,0 +1,100 @@
+"""The model of an index: loaded if it has the views, known again by the hashes of its files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from ..collection.kept_views import Views
+from ..encoders.loading import load_encoder
+from ..errors import InputError, ModelDiffers, UnknownModel
+from ..settings import EncoderSettings, Terms, TokenBuild
+from ..storage.facts import Facts
+
+if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
+    from ..encoders.encoder import Encoder
+
+VIEWS = ("multi", "dense", "lexical")
+
+
+def loaded_model(model: str | os.PathLike[str], settings: EncoderSettings) -> Encoder:
+    """By name or folder."""
+    return load_encoder(model, **asdict(settings))
+
+
+def chosen_views(
+    encoder: Encoder, wanted: Sequence[str] | None, terms: Terms | None, most_vectors: int, build: TokenBuild
+) -> Views:
+    """The wanted views of a model, all that it can give for None; without a lexical head, words are counted."""
+    there = {"multi": "multi_vector" in encoder.views, "dense": "dense" in encoder.views, "lexical": True}
+    if wanted is None:
+        wanted = [view for view in VIEWS if there[view]]
+    if not _are_views(wanted):
+        raise InputError(f"views is {wanted!r}, expected some of {', '.join(VIEWS)}")
+    for view in wanted:
+        if not there[view]:
+            raise InputError(
+                f"the model has no {view} vectors (it has {', '.join(encoder.views)}): choose another view"
+            )
+    constant = encoder.describe()["vectors_per_document"]
+    multi = replace(build, fixed=constant) if constant else build
+    kept = Views(
+        multi if "multi" in wanted else None,
+        "dense" in wanted,
+        _chosen_terms(encoder, terms) if "lexical" in wanted else None,
+        most_vectors,
+    )
+    if kept.multi is not None and 0 < kept.most_vectors < kept.multi.fixed:
+        given = f"most_vectors is {most_vectors}, but the model gives every document {constant} vectors"
+        raise InputError(f"{given}: leave it out")
+    return kept
+
+
+def _are_views(wanted: object) -> bool:
+    return isinstance(wanted, list | tuple) and bool(wanted) and all(view in VIEWS for view in wanted)
+
+
+def _chosen_terms(encoder: Encoder, terms: Terms | None) -> Terms:
+    if terms not in (None, *get_args(Terms)):
+        raise InputError(f"terms is {terms!r}, expected one of {', '.join(get_args(Terms))}")
+    has_head = "lexical" in encoder.views
+    if terms == "model" and not has_head:
+        raise InputError("terms is 'model', but the model has no lexical head: use 'words' or 'tokens'")
+    return terms or ("model" if has_head else "words")
+
+
+def model_identity(model: str | os.PathLike[str], encoder: Encoder, settings: EncoderSettings) -> dict[str, Any]:
+    """What an index keeps of its model: how to find it, how it runs, and the hashes of its files."""
+    described = encoder.describe()
+    folder = Path(model).expanduser()
+    kept = {name: value for name, value in asdict(settings).items() if name not in ("threads", "batch_tokens")}
+    return {
+        "name": str(folder.resolve()) if folder.is_dir() else str(model),
+        "settings": kept,
+        "family": described["family"],
+        "dimensions": described["views"].get("multi_vector", described["views"].get("dense", 0)),
+        "vectors_per_document": described["vectors_per_document"],
+        "files": sorted(described["files"].values()),
+    }
+
+
+def same_model(model: str | os.PathLike[str] | None, stored: dict[str, Any], path: Path) -> Encoder:
+    """Load the model of an index at `path`, from where it was or from where it is now; another one is refused."""
+    facts = Facts(stored, f"{path}: its model")
+    settings = facts.read("settings", EncoderSettings.of)
+    place = facts.text("name") if model is None else model
+    try:
+        loaded = loaded_model(place, settings)
+    except UnknownModel as error:
+        if model is not None:
+            raise
+        raise UnknownModel(f"{error}: say where the model is now by open(path, model=) or --model") from error
+    if model_identity(place, loaded, settings)["files"] != stored.get("files"):
+        raise ModelDiffers(
+            f"{place} is not the model that {path} was built with ({facts.text('name')}): use that one, "
+            "or build a new index"
+        )
+    return loaded

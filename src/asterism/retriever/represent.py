@@ -1,0 +1,58 @@
+"""Texts in the views of an index: what the model gives, and counted terms where it gives no weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from ..collection.kept_views import Views
+from ..representations import LexicalWeights, Representations
+from ..representations.pooling import pooled
+from ..terms.counting import count_words
+
+if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
+    from ..encoders.encoder import Encoder, View
+
+Progress = Callable[[int], None]
+Side = Literal["document", "query"]
+
+
+def represented(
+    texts: Sequence[str],
+    side: Side,
+    views: Views,
+    wanted: Sequence[str],
+    encoder: Callable[[], Encoder],
+    progress: Progress | None = None,
+) -> Representations:
+    """The wanted views of some texts; the model is asked for only if one of them needs it."""
+    from_model = _from_model(views, wanted)
+    if from_model:
+        encode = encoder().encode_document if side == "document" else encoder().encode_query
+        found = encode(texts, views=from_model, progress=progress)
+    else:
+        found = Representations(len(texts))
+        if progress:
+            progress(len(texts))
+    if side == "document" and found.multi_vector is not None:
+        found = replace(found, multi_vector=pooled(found.multi_vector, views.most_vectors))
+    if "lexical" in wanted and views.counted:
+        found = replace(found, lexical=_counted(texts, views, encoder))
+    return found
+
+
+def needs_model(views: Views, wanted: Sequence[str]) -> bool:
+    """Words are counted without one."""
+    return bool(_from_model(views, wanted)) or ("lexical" in wanted and views.lexical == "tokens")
+
+
+def _from_model(views: Views, wanted: Sequence[str]) -> list[View]:
+    names: dict[str, View] = {"dense": "dense", "multi": "multi_vector"}
+    if views.lexical == "model":
+        names["lexical"] = "lexical"
+    return [names[view] for view in wanted if view in names]
+
+
+def _counted(texts: Sequence[str], views: Views, encoder: Callable[[], Encoder]) -> LexicalWeights:
+    return count_words(texts) if views.lexical == "words" else encoder().count_tokens(texts)

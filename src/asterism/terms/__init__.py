@@ -1,0 +1,1 @@
+"""The words and tokens of a text, counted for BM25."""

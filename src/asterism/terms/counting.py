@@ -1,0 +1,101 @@
+"""The words of a text as terms, counted for BM25 where a model has no lexical head."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..representations import LexicalWeights
+from .characters import LONGEST, writings
+from .texts import check_texts
+from .words import grams_of_run, placed_words, words_of_run
+
+REMEMBERED = 1 << 17  # words whose terms need not be made again: some tens of MB
+STEM = 7  # letters of a word that make its term: most endings come later, in every language that has some
+
+Terms = npt.NDArray[np.int64]
+
+
+class TermSpan(NamedTuple):
+    """A term, its word or token, and text[begin:end] that it stands for; -1, -1 for a token that is not of the text."""
+
+    term: int
+    word: str
+    begin: int
+    end: int
+
+
+def count_words(texts: Sequence[str]) -> LexicalWeights:
+    """Of each text its words as terms, 0 <= term < 2**63, and how often each is there.
+
+    Words that begin with the same seven letters are one term, unless they have digits: "measured", "measurement".
+    """
+    check_texts(texts)
+    return count_terms(_terms(text) for text in texts)
+
+
+def word_spans(text: str) -> list[TermSpan]:
+    """One for each word that `count_words` counts, in the order of the text."""
+    check_texts([text])
+    spans = [TermSpan(_term_of_word(word), word, begin, end) for word, begin, end in placed_words(text)]
+    return sorted(spans, key=lambda span: (span.begin, span.end))
+
+
+def count_terms(texts: Iterable[Terms]) -> LexicalWeights:
+    """From each text's terms (n,), repeated and in any order."""
+    found = list(texts)
+    if not found:
+        return LexicalWeights([0], [], [])
+    text, term = np.repeat(np.arange(len(found)), [len(terms) for terms in found]), np.concatenate(found)
+    order = np.lexsort((term, text))  # once for all: a call for each text takes longer than its work
+    text, term = text[order], term[order]
+    first = np.ones(len(term), bool)
+    first[1:] = (np.diff(text) != 0) | (np.diff(term) != 0)
+    begins = np.flatnonzero(first)
+    sizes = np.bincount(text[begins], minlength=len(found))
+    return LexicalWeights(
+        np.concatenate([[0], np.cumsum(sizes)]), term[begins], np.diff(begins, append=len(term)).astype(np.float32)
+    )
+
+
+def _terms(text: str) -> Terms:
+    """(n,) of the words of `placed_words`, but faster: a run that was seen before is not cut again."""
+    kinds = writings()
+    if text.isascii():
+        return np.fromiter(chain.from_iterable(map(_terms_of_run, _short(kinds.ascii.findall(text)))), np.int64)
+    whole = map(_terms_of_run, _short(kinds.spaced.findall(text) + kinds.symbol.findall(text)))
+    # Not remembered as a whole: most sentences are there only once.
+    runs = ((run, kind.grams) for kind in kinds.unspaced for run in kind.run.findall(text))
+    cut = (map(_term_of_gram, grams_of_run(run, lengths)) for run, lengths in runs)
+    return np.fromiter(chain.from_iterable(chain(whole, cut)), np.int64)
+
+
+def _short(runs: list[str]) -> list[str]:
+    """No more is read of a run than counts, so that nothing endless is remembered."""
+    return [run[:LONGEST] for run in runs] if max(map(len, runs), default=0) > LONGEST else runs
+
+
+@lru_cache(REMEMBERED)
+def _terms_of_run(run: str) -> tuple[int, ...]:
+    return tuple(map(_term_of_word, words_of_run(run)))
+
+
+@lru_cache(REMEMBERED)
+def _term_of_gram(gram: str) -> int:
+    return _term(gram)
+
+
+def _term_of_word(word: str) -> int:
+    """Numbers and names with numbers have no endings. N-grams are too short to lose anything."""
+    return _term(word if any(letter.isdigit() for letter in word) else word[:STEM])
+
+
+def _term(word: str) -> int:
+    """The same in every process and on every machine; 63 bits, so that two words hardly ever share one."""
+    return int.from_bytes(blake2b(word.encode("utf-8")).digest()[:8], "big") >> 1

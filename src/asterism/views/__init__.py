@@ -1,0 +1,1 @@
+"""The views of documents, each with its own segments and searcher."""

@@ -1,0 +1,1 @@
+"""Dense vectors: one a document."""

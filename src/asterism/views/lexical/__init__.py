@@ -1,0 +1,1 @@
+"""Weighted terms: inverted lists, BM25."""

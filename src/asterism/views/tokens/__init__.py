@@ -1,0 +1,1 @@
+"""Token vectors: one matrix a document, scored by late interaction."""

@@ -1,0 +1,213 @@
+"""The token index: many vectors a document, searched by MaxSim.
+
+x.tokens/
+  manifest.json     settings, codec and segments with their files' sizes and checksums
+  codec/            centroids, rotation, levels (immutable)
+  segment-000001/   codes in document order, inverted lists (immutable); `add` makes the next
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import IndexExists, IndexFolderError, VectorsError
+from ...representations.token_vectors import TokenVectors
+from ...settings import TokenBuild, TokenSearch, cores
+from ...storage.arrays import verify_file, verify_folders
+from ...storage.facts import Facts
+from ...storage.faults import damaged, refuse_lost_pages, writes_reported
+from ...storage.folders import PART, folder_in_the_making, remove_part, sweep_parts
+from ...storage.lock import writing
+from ...storage.manifest import read_manifest, write_manifest
+from ..hits import SearchHits
+from .codec_files import codec_files, open_codec, train_codec, write_codec
+from .merge import Living, first_young, merge_segments
+from .searcher import TokenSearcher
+from .segment import OpenSegment, SegmentFacts, open_segment, write_segment
+from .stream import Sample, TokenStream
+
+KIND = "asterism token index"
+VERSION = 1
+CODEC = "codec"
+SEGMENT = "segment"
+
+
+class TokenIndex:
+    """Token vectors on disk, memory-mapped; `build` or `open` make one."""
+
+    def __init__(self, path: Path, manifest: Facts) -> None:
+        """Map the files named by a manifest; use `open`."""
+        self.path = path
+        self.settings = manifest.read("settings", TokenBuild.of)
+        self._manifest = manifest
+        self._codec = open_codec(path / CODEC, manifest.part("codec"), self.settings)
+        self._parts = [self._open_segment(_named(facts)) for facts in manifest.parts("segments")]
+        self._segments = [part.facts for part in self._parts]
+        if len({facts.name for facts in self._segments}) < len(self._segments):
+            raise damaged(path, "names a segment twice")
+        self._searcher = TokenSearcher(path, self._codec, self._parts)
+
+    def _open_segment(self, facts: Facts) -> OpenSegment:
+        stored = SegmentFacts.from_facts(facts, facts.text("name"), self._codec.bits, self.settings)
+        return open_segment(self.path, stored, self._codec, self.settings)
+
+    @classmethod
+    def build(
+        cls, path: str | os.PathLike[str], vectors: TokenVectors | Iterable[TokenVectors], **settings: Any
+    ) -> TokenIndex:
+        """Build an index at `path`, which must not exist, from vectors that are read twice; settings: TokenBuild.
+
+        Everything is written beside `path` and renamed at the end: a build that is killed leaves no index.
+        """
+        target = Path(path)
+        chosen = TokenBuild.of(settings)
+        if os.path.lexists(target):
+            raise IndexExists(f"{target} exists already: choose another path, open it, or remove it first")
+        with folder_in_the_making(target) as temporary, writes_reported(target):
+            _write_index(temporary, vectors, chosen)
+        return cls.open(target)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> TokenIndex:
+        """Open an index: reads manifest, codec, headers and where lists begin; maps the rest."""
+        folder = Path(path)
+        return cls(folder, read_manifest(folder, KIND, VERSION))
+
+    def add(self, vectors: TokenVectors | Iterable[TokenVectors]) -> TokenIndex:
+        """Append documents with the same codec; returns the index that sees them.
+
+        They are a new segment, merged with the last ones where these are small. This object goes on seeing what it saw:
+        a snapshot.
+        """
+        with writing(self.path), writes_reported(self.path):
+            now = TokenIndex.open(self.path)
+            if now._manifest.content["codec"] != self._manifest.content["codec"]:
+                raise IndexFolderError(f"{self.path} was replaced since it was opened: open it again, then add")
+            known = {facts.name for facts in now._segments}
+            sweep_parts(self.path, known)
+            try:
+                segments = now._grown(vectors)
+                refuse_lost_pages(self.path)
+            except BaseException:
+                sweep_parts(self.path, known)
+                raise
+            write_manifest(self.path, {**now._manifest.content, "segments": [facts.as_json() for facts in segments]})
+            for name in known - {facts.name for facts in segments}:
+                remove_part(self.path, name)  # who has it mapped goes on reading it
+        return TokenIndex.open(self.path)
+
+    def _grown(self, vectors: TokenVectors | Iterable[TokenVectors]) -> list[SegmentFacts]:
+        """The segments with the new documents; of those that are merged, what is read is verified first."""
+        number = max((int(facts.name.rpartition("-")[2]) for facts in self._segments), default=0) + 1
+        stream = TokenStream(vectors, self.path)
+        try:
+            new = self._write_segment(stream, f"{SEGMENT}-{number:06d}")
+        finally:
+            stream.close()
+        parts = [*self._parts, open_segment(self.path, new, self._codec, self.settings)]
+        first = first_young([part.facts.documents + part.facts.tokens for part in parts])
+        if first == len(parts) - 1:
+            return [part.facts for part in parts]
+        verify_folders((part.folder for part in parts[first:]), cores(self.settings.threads))
+        living = [Living(part, np.ones(part.facts.documents, bool)) for part in parts[first:]]
+        merged = merge_segments(self.path, f"{SEGMENT}-{number + 1:06d}", living, self._codec)
+        remove_part(self.path, new.name)
+        return [*(part.facts for part in parts[:first]), merged]
+
+    def _write_segment(self, stream: TokenStream, name: str) -> SegmentFacts:
+        documents = tokens = 0
+        for chunk in stream:
+            if chunk.dimensions != self.dimensions:
+                raise VectorsError(f"the vectors have {chunk.dimensions} dimensions, the index has {self.dimensions}")
+            documents += len(chunk)
+            tokens += len(chunk.flat)
+        if documents == 0:
+            raise VectorsError("zero documents were given, expected at least one")
+        threads = cores(self.settings.threads)
+        return write_segment(self.path, name, stream, documents, tokens, self._codec, self.settings, threads)
+
+    def search(
+        self,
+        query: npt.ArrayLike,
+        k: int = 10,
+        settings: TokenSearch | None = None,
+        subset: npt.ArrayLike | None = None,
+    ) -> SearchHits:
+        """Query (tokens, d) -> the k best documents; subset (documents,) of bool restricts the search to them."""
+        return self._searcher.search(query, k, settings, subset)
+
+    def search_many(
+        self,
+        queries: Sequence[npt.ArrayLike],
+        k: int = 10,
+        settings: TokenSearch | None = None,
+        subset: npt.ArrayLike | None = None,
+        threads: int = 1,
+    ) -> SearchHits:
+        """Queries, each (tokens, d) -> ids and scores (n, k), padded with -1 and -inf.
+
+        `threads` share the queries, one each at a time; the settings' own number of threads is not used.
+        """
+        return self._searcher.search_many(queries, k, settings, subset, threads)
+
+    def check(self) -> None:
+        """Read every file and compare its checksum; raises DamagedIndex at the first that differs."""
+        for name, facts in codec_files(self._manifest.part("codec")).items():
+            verify_file(self.path / CODEC / name, facts)
+        verify_folders((part.folder for part in self._parts), cores(0))
+
+    def __len__(self) -> int:
+        """Documents."""
+        return sum(facts.documents for facts in self._segments)
+
+    @property
+    def tokens(self) -> int:
+        """Vectors in all."""
+        return sum(facts.tokens for facts in self._segments)
+
+    @property
+    def dimensions(self) -> int:
+        """Of a vector."""
+        return self._codec.dimensions
+
+    @property
+    def centroids(self) -> int:
+        """Number of centroids."""
+        return len(self._codec.centroids)
+
+    @property
+    def bytes(self) -> int:
+        """Size of all files."""
+        codec = sum(facts["bytes"] for facts in codec_files(self._manifest.part("codec")).values())
+        return codec + sum(part.folder.bytes for part in self._parts)
+
+
+def _named(facts: Facts) -> Facts:
+    """A segment's facts, if its name is one that a segment can have."""
+    name = facts.text("name")
+    if not PART.fullmatch(name) or not name.startswith(f"{SEGMENT}-"):
+        raise damaged(facts.where, f"names {name[:60]!r}, expected a segment with a number")
+    return facts
+
+
+def _write_index(folder: Path, vectors: TokenVectors | Iterable[TokenVectors], settings: TokenBuild) -> None:
+    stream = TokenStream(vectors, folder)
+    threads = cores(settings.threads)
+    try:
+        sample = Sample(stream, settings.seed)
+        codec = train_codec(sample, settings, threads)
+        codec_facts = write_codec(folder / CODEC, codec)
+        name = f"{SEGMENT}-000001"
+        facts = write_segment(folder, name, stream, sample.documents, sample.tokens, codec, settings, threads)
+    finally:
+        stream.close()
+    kept = {name: value for name, value in asdict(settings).items() if name != "threads"}  # they change no byte
+    content = {"kind": KIND, "version": VERSION, "settings": kept}
+    write_manifest(folder, {**content, "codec": codec_facts, "segments": [facts.as_json()]})

@@ -1,0 +1,203 @@
+"""How a token vector is stored: a centroid and a code of the residual, a few bits a dimension.
+
+Two kinds of levels:
+  gaussian   vectors are rotated at random, so that a residual's coordinates are nearly normal; Lloyd–Max levels of
+             the normal distribution; a scale a vector that makes the decoded residual's projection on the true one
+             unbiased (RaBitQ, Gao & Long 2024).
+  quantile   ColBERTv2: no rotation; cutoffs and levels are quantiles of all residual coordinates pooled; the decoded
+             vector is brought to unit length. (Levels are rounded to a grid of 64 steps, as all levels are here.)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import VectorsError
+from ...kernels import _native, chosen_kernels, reference
+from ...representations.token_vectors import FloatArray
+from ...settings import Bits
+from .clustering import CENTROID_ZERO, Centroids, assign, decode_levels, grouped
+from .signed_rows import SignedRows
+
+Floats = npt.NDArray[np.float32]
+
+ROUNDS_POWER_OF_TWO = 2
+ROUNDS_OTHER = 4
+LARGEST_SCALE = float(np.finfo(np.float16).max)  # scales are stored as float16
+SMALLEST_SCALE = float(np.finfo(np.float16).smallest_subnormal)
+UNIT_BYTES = 16  # native/kernels/kernels.hpp: kUnit
+
+
+def padded_width(dimensions: int, bits: int) -> int:
+    """Bytes of an unpacked row: dimensions up to whole units of a code, and whole vectors of 32."""
+    step = UNIT_BYTES * 8 // bits if bits < 16 else 32
+    return -(-dimensions // max(step, 32)) * max(step, 32)
+
+
+def rotation_signs(dimensions: int, rng: np.random.Generator) -> Floats:
+    """(rounds, d) of ±1: the random part of the rotation."""
+    power_of_two = dimensions & (dimensions - 1) == 0
+    rounds = ROUNDS_POWER_OF_TWO if power_of_two else ROUNDS_OTHER
+    return rng.choice(np.array([-1.0, 1.0], np.float32), size=(rounds, dimensions))
+
+
+def lloyd_max(bits: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """(2^b,) levels and (2^b - 1,) cutoffs of the normal distribution (Lloyd 1957, Max 1960)."""
+    count = 2**bits
+    levels = np.linspace(-2, 2, count) if bits > 1 else np.array([-0.8, 0.8])
+    for _ in range(2000):
+        cutoffs = (levels[1:] + levels[:-1]) / 2
+        edges = np.concatenate([[-np.inf], cutoffs, [np.inf]])
+        density = np.exp(-(edges**2) / 2) / math.sqrt(2 * math.pi)
+        mass = np.array([0.5 * (1 + math.erf(edge / math.sqrt(2))) for edge in edges])
+        levels = (density[:-1] - density[1:]) / np.diff(mass)
+    return levels, (levels[1:] + levels[:-1]) / 2
+
+
+@dataclass(frozen=True)
+class ResidualCodec:
+    """Everything needed to store and to compare: centroids, rotation, levels.
+
+    signs (rounds, d) · level_bytes (16,) level of each code · cutoffs (2^b - 1,) ·
+    decoded residual = token scale · step · (level - zero).
+    """
+
+    bits: int
+    centroids: Centroids
+    signs: Floats
+    level_bytes: npt.NDArray[np.uint8]
+    cutoffs: Floats
+    step: float
+    zero: float
+    scales_whole_vector: bool
+
+    @property
+    def dimensions(self) -> int:
+        """Of a vector."""
+        return self.centroids.dimensions
+
+    @property
+    def row_bytes(self) -> int:
+        """Of one packed code."""
+        return int(self.centroids.rows.shape[1]) * self.bits // 8
+
+    @property
+    def is_flat(self) -> bool:
+        """Floats under one centroid: nothing was trained."""
+        return self.bits >= 16 and len(self.centroids) == 1
+
+    @property
+    def code_format(self) -> reference.CodeFormat:
+        """As the reference kernels take it."""
+        return reference.CodeFormat(self.bits, self.level_bytes, self.step, self.zero, self.scales_whole_vector)
+
+    def native(self) -> _native.Codec:
+        """As the native code takes it."""
+        return _native.Codec(
+            centroids=self.centroids.native(),
+            signs=self.signs,
+            levels=self.level_bytes,
+            cutoffs=self.cutoffs,
+            dimensions=self.dimensions,
+            bits=self.bits,
+            step=self.step,
+            zero=self.zero,
+            scales_whole_vector=self.scales_whole_vector,
+        )
+
+    def rotated(self, rows: FloatArray, threads: int) -> Floats:
+        """(n, d) a rotated copy."""
+        return rotated(rows, self.signs, threads)
+
+    def nearest(self, rotated: Floats, threads: int) -> npt.NDArray[np.uint32]:
+        """Rotated rows (n, d) -> (n,) their centroids."""
+        return assign(self.centroids, SignedRows.of(rotated, self.centroids.rows.shape[1], threads), threads)
+
+    def encode(
+        self, rotated: Floats, nearest: npt.NDArray[np.uint32], threads: int
+    ) -> tuple[npt.NDArray[np.uint8], Floats]:
+        """Rotated rows (n, d) and their centroids (n,) -> codes (n, row_bytes), scales (n,).
+
+        A vector too long or too short for its scale to be stored as float16 is refused.
+        """
+        codes = np.empty((len(rotated), self.row_bytes), np.uint8)
+        scales = np.empty(len(rotated), np.float32)
+        _native.encode(self.native(), rotated, nearest, codes, scales, threads, chosen_kernels())
+        unfit = np.flatnonzero(scales > LARGEST_SCALE)
+        if self.scales_whole_vector:  # elsewhere a scale that rounds to zero is that of a residual that is nothing
+            unfit = np.flatnonzero((scales > LARGEST_SCALE) | (scales < SMALLEST_SCALE) & (scales > 0))
+        if unfit.size:
+            length = float(np.linalg.norm(rotated[unfit[0]]))
+            raise VectorsError(f"a vector has length {length:.3g}, out of proportion to those that trained the index")
+        return codes, scales
+
+    def decode(
+        self, codes: npt.NDArray[np.uint8], scales: npt.NDArray[np.float16], centroids: npt.NDArray[np.uint32]
+    ) -> Floats:
+        """Codes (n, row_bytes), scales (n,), centroids (n,) -> (n, d) the vectors as they are compared, turned back."""
+        levels = self.level_bytes[reference.unpack(codes, self.bits)[:, : self.dimensions]].astype(np.float32)
+        scale = scales.astype(np.float32)[:, None]
+        means = decode_levels(self.centroids.rows[centroids], self.centroids.scales[centroids], self.dimensions)
+        residuals = scale * np.float32(self.step) * (levels - np.float32(self.zero))
+        return reference.unrotate(residuals + (scale * means if self.scales_whole_vector else means), self.signs)
+
+    def left_over(self, rows: FloatArray, threads: int) -> float:
+        """Rows (n, d) -> the share of their energy that their centroids do not explain: what drift is measured by."""
+        turned = self.rotated(rows, threads)
+        nearest = self.nearest(turned, threads)
+        means = decode_levels(self.centroids.rows[nearest], self.centroids.scales[nearest], self.dimensions)
+        energy = float(np.square(turned, dtype=np.float64).sum())
+        return float(np.square(turned - means, dtype=np.float64).sum()) / energy if energy else 0.0
+
+
+def flat_codec(dimensions: int, bits: Bits) -> ResidualCodec:
+    """For floats (bits 16 or 32) without clusters: one centroid, at the origin."""
+    origin = np.zeros((1, dimensions), np.float32)
+    centroids = grouped(origin, np.array([0, 1], np.uint32), padded_width(dimensions, bits))
+    none = np.zeros((0, dimensions), np.float32)
+    return ResidualCodec(bits, centroids, none, np.zeros(16, np.uint8), none[:, 0].copy(), 1.0, CENTROID_ZERO, False)
+
+
+def rotated(rows: FloatArray, signs: Floats, threads: int) -> Floats:
+    """(n, d) a rotated float32 copy."""
+    out = np.empty(rows.shape, np.float32)
+    given: npt.NDArray[Any] = rows.view(np.uint16) if rows.dtype == np.float16 else rows
+    _native.rotated(given, signs, out, threads, chosen_kernels())
+    return out
+
+
+def gaussian_codec(centroids: Centroids, signs: Floats, sample: SignedRows, bits: int) -> ResidualCodec:
+    """Lloyd–Max levels on the 64-step grid; nothing to train but the unit in which token scales are stored."""
+    level_bytes = np.zeros(16, np.uint8)
+    cutoffs = np.zeros(0, np.float32)
+    if bits < 16:
+        levels, _ = lloyd_max(bits)
+        grid = levels[-1] / CENTROID_ZERO
+        snapped = np.rint(levels / grid + CENTROID_ZERO)
+        level_bytes[: 2**bits] = snapped
+        values = (snapped - CENTROID_ZERO) * grid
+        cutoffs = ((values[1:] + values[:-1]) / 2).astype(np.float32)
+    # A typical coordinate of the sample: token scales are then moderate numbers whatever the vectors' length.
+    unit = float(np.sqrt(np.square(sample.evenly(4096).decoded(), dtype=np.float64).mean())) or 1.0
+    return ResidualCodec(bits, centroids, signs, level_bytes, cutoffs, unit, CENTROID_ZERO, False)
+
+
+def quantile_codec(centroids: Centroids, sample: SignedRows, bits: int, threads: int) -> ResidualCodec:
+    """ColBERTv2's levels, from the residuals of up to 50,000 vectors (its own code holds out no more)."""
+    some = sample.evenly(50_000)
+    residuals = some.decoded() - centroids.decoded()[assign(centroids, some, threads)]
+    count = 2**bits
+    cutoffs = np.quantile(residuals, np.arange(1, count) / count)
+    weights = np.quantile(residuals, (np.arange(count) + 0.5) / count)
+    step = max(float(weights[-1] - weights[0]) / 63, 1e-12)
+    level_bytes = np.zeros(16, np.uint8)
+    level_bytes[:count] = np.rint((weights - weights[0]) / step)
+    signs = np.zeros((0, centroids.dimensions), np.float32)
+    return ResidualCodec(
+        bits, centroids, signs, level_bytes, cutoffs.astype(np.float32), step, float(-weights[0] / step), True
+    )

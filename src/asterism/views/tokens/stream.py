@@ -1,0 +1,158 @@
+"""Vectors that are read twice, whatever they come as: an array, a list of chunks, or a one-shot iterator."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import VectorsError
+from ...representations.token_vectors import FloatArray, TokenVectors, checked_finite, first_unusable_row
+from .clustering import sample_share, sampled
+from .residual_codec import rotated
+from .signed_rows import SignedRows
+
+CHUNK_FLOATS = 1 << 21  # 8 MB as float32: small enough for the allocator to reuse, so that pages are not faulted anew
+
+
+class TokenStream:
+    """TokenVectors that can be iterated again; a one-shot iterator is spooled to a file on its first pass."""
+
+    def __init__(self, source: TokenVectors | Iterable[TokenVectors], spool_folder: Path) -> None:
+        """`spool_folder` must exist by the time an iterator is read."""
+        self._source = source
+        self._spool_folder = spool_folder
+        self._spool: IO[bytes] | None = None
+        if not isinstance(source, TokenVectors | Iterable):
+            raise VectorsError(f"a {type(source).__name__} was given, expected TokenVectors or an iterable of them")
+        self._one_shot = isinstance(source, Iterator)
+        self._spooled: list[tuple[npt.NDArray[np.int64], np.dtype[np.float32] | np.dtype[np.float16], int]] = []
+        self._dimensions: int | None = None
+        self._read = False
+
+    def __iter__(self) -> Iterator[TokenVectors]:
+        """Chunks of about CHUNK_FLOATS numbers, whatever the size of the parts that were given."""
+        if self._one_shot and self._read:
+            yield from self._from_spool()
+            return
+        self._read = True
+        waiting: list[TokenVectors] = []
+        floats = 0
+        for piece in self._pieces():
+            waiting.append(piece)
+            floats += piece.flat.size
+            if 2 * floats >= CHUNK_FLOATS:
+                yield self._spooled_if_one_shot(joined(waiting))
+                waiting, floats = [], 0
+        if waiting:
+            yield self._spooled_if_one_shot(joined(waiting))
+
+    def _pieces(self) -> Iterator[TokenVectors]:
+        """The parts as given, large ones cut, all of one dimension."""
+        parts: Iterable[TokenVectors] = [self._source] if isinstance(self._source, TokenVectors) else self._source
+        for part in parts:
+            if not isinstance(part, TokenVectors):
+                raise VectorsError(f"a chunk is a {type(part).__name__}, expected TokenVectors")
+            if self._dimensions is None:
+                self._dimensions = part.dimensions
+            if part.dimensions != self._dimensions:
+                raise VectorsError(f"a chunk has {part.dimensions} dimensions, the first has {self._dimensions}")
+            yield from part.chunks(max(1, CHUNK_FLOATS // part.dimensions))
+
+    @property
+    def known_tokens(self) -> int:
+        """Vectors in all, where that can be told without reading; otherwise 0."""
+        if isinstance(self._source, TokenVectors):
+            return len(self._source.flat)
+        if isinstance(self._source, list | tuple):
+            return sum(len(part.flat) for part in self._source if isinstance(part, TokenVectors))
+        return 0
+
+    def _spooled_if_one_shot(self, chunk: TokenVectors) -> TokenVectors:
+        if self._one_shot:
+            if self._spool is None:
+                self._spool = tempfile.TemporaryFile(dir=self._spool_folder)  # noqa: SIM115 - close() ends it; it has no name
+            self._spooled.append((chunk.offsets, chunk.flat.dtype, self._spool.tell()))
+            self._spool.write(chunk.flat.data)
+        return chunk
+
+    def _from_spool(self) -> Iterator[TokenVectors]:
+        for offsets, dtype, position in self._spooled:
+            if self._spool is None:
+                return
+            shape = (int(offsets[-1]), self._dimensions or 0)
+            self._spool.seek(position)
+            content = self._spool.read(shape[0] * shape[1] * dtype.itemsize)
+            yield TokenVectors(np.frombuffer(content, dtype).reshape(shape), offsets)
+
+    def close(self) -> None:
+        """Remove the spool."""
+        if self._spool is not None:
+            self._spool.close()
+
+
+def joined(parts: list[TokenVectors]) -> TokenVectors:
+    """One value with the documents of all parts."""
+    if len(parts) == 1:
+        return parts[0]
+    lengths = np.concatenate([np.diff(part.offsets) for part in parts])
+    return TokenVectors(np.concatenate([part.flat for part in parts]), np.concatenate([[0], np.cumsum(lengths)]))
+
+
+class Sample:
+    """The first pass: counts, and the vectors that train the codec. Chunking does not change it.
+
+    documents, tokens, dimensions: what was seen.
+    """
+
+    def __init__(self, stream: TokenStream, seed: int) -> None:
+        """Read the stream once; positions are chosen by hash, their share falls as the stream grows."""
+        self.documents = 0
+        self.tokens = 0
+        self.dimensions = 0
+        self._seed = seed
+        self._rows: list[FloatArray] = []
+        self._positions: list[npt.NDArray[np.int64]] = []
+        thinned_at, expected = 0, stream.known_tokens
+        for chunk in stream:
+            self.dimensions = chunk.dimensions
+            positions = np.arange(self.tokens, self.tokens + len(chunk.flat))
+            self.tokens += len(chunk.flat)
+            self.documents += len(chunk)
+            share = sample_share(max(self.tokens, expected))
+            chosen = sampled(positions, share, seed)
+            self._rows.append(chunk.flat[chosen])
+            self._positions.append(positions[chosen])
+            if self.tokens > 2 * thinned_at:
+                self._thin(share)
+                thinned_at = self.tokens
+        if self.documents == 0:
+            raise VectorsError("zero documents were given, expected at least one")
+        if self.tokens == 0:
+            raise VectorsError(f"{self.documents} documents without a vector were given, expected at least one vector")
+        self._thin(sample_share(self.tokens))
+
+    def _thin(self, share: float) -> None:
+        """Drop what a smaller share would not have chosen."""
+        for i, positions in enumerate(self._positions):
+            kept = sampled(positions, share, self._seed)
+            self._rows[i] = self._rows[i][kept]
+            self._positions[i] = positions[kept]
+
+    def take_rotated(self, signs: npt.NDArray[np.float32], width: int, threads: int) -> SignedRows:
+        """The sampled vectors, rotated, handed over: they are not kept here."""
+        rows = SignedRows.empty(sum(map(len, self._rows)), self.dimensions, width)
+        begin = 0
+        for positions in self._positions:
+            part = self._rows.pop(0)
+            turned = rotated(part, signs, threads)
+            unusable = first_unusable_row(turned)
+            if unusable is not None:
+                checked_finite(turned[unusable : unusable + 1], "the vectors", int(positions[unusable]))
+            rows[begin : begin + len(part)].fill(turned, threads)
+            begin += len(part)
+        return rows

@@ -1,0 +1,75 @@
+"""asterism evaluate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.running import CORPUS, jsonl, run
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> Path:
+    """Queries that are documents word for word."""
+    queries = [{"_id": f"q{i}", "text": one["text"]} for i, one in enumerate(CORPUS)]
+    jsonl(tmp_path / "beir" / "queries.jsonl", queries)
+    (tmp_path / "beir" / "qrels").mkdir()
+    rows = [f"q{i}\t{one['_id']}\t1" for i, one in enumerate(CORPUS)]
+    for split in ("test", "dev"):
+        text = "\n".join(["query-id\tcorpus-id\tscore", *rows[: 1 if split == "dev" else 3]])
+        (tmp_path / "beir" / "qrels" / f"{split}.tsv").write_text(text)
+    return tmp_path / "beir"
+
+
+def test_evaluate_as_a_table(made: Path, judged: Path) -> None:
+    ran = run("evaluate", made, "--data", judged)
+    table = [line.split("\t") for line in ran.out.splitlines() if not line.startswith("#")]
+    notes = [line for line in ran.out.splitlines() if line.startswith("#")]
+    assert (ran.code, ran.err) == (0, "")
+    assert table[0][:3] == ["method", "nDCG@10", "MRR@10"]
+    assert [row[0] for row in table[1:]] == ["exact", "colbert", "xtr", "lexical", "hybrid"]
+    assert len({len(row) for row in table}) == 1
+    assert notes[0].startswith("# 3 queries, index ")
+    assert len(notes) == 1 + 10  # pairs of methods
+    assert all("p = " in note for note in notes[1:])
+
+
+def test_evaluate_as_json_with_runs(made: Path, judged: Path, tmp_path: Path) -> None:
+    ran = run("evaluate", made, "--data", judged, "--methods", "exact, xtr", "--json", "--run", tmp_path / "run")
+    lines = ran.lines()
+    assert (ran.code, ran.err) == (0, "")
+    assert [line["method"] for line in lines] == ["exact", "xtr"]
+    for line in lines:
+        assert (line["queries"], line["Recall@10"]) == (3, 1)
+        assert 0 < line["nDCG@10"] <= 1
+        assert 0 < line["p50_ms"] <= line["p99_ms"]
+        rows = [row.split() for row in (tmp_path / f"run.{line['method']}").read_text().splitlines()]
+        assert len(rows) == 9
+        assert rows[0][0:2] == ["q0", "Q0"]
+        assert rows[0][5] == f"asterism-{line['method']}"
+    one = run("evaluate", made, "--data", judged, "--split", "dev", "--methods", "exact", "--run", tmp_path / "one")
+    assert one.code == 0
+    assert len((tmp_path / "one").read_text().splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--methods", "bm25"), "method is 'bm25', expected one of 'colbert'"),
+        (("--methods", "xtr,xtr"), "expected different methods"),
+        (("--split", "train"), "choose one of dev, test"),
+        (("--run", "/nowhere/run"), "there is no folder /nowhere"),
+    ],
+)
+def test_evaluate_refuses(made: Path, judged: Path, options: tuple[str, ...], message: str) -> None:
+    ran = run("evaluate", made, "--data", judged, *options)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert message in ran.err
+
+
+def test_evaluate_with_other_documents(made: Path, judged: Path) -> None:
+    (judged / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq0\tother\t1")
+    ran = run("evaluate", made, "--data", judged)
+    assert (ran.code, ran.out) == (2, "")
+    assert "index that corpus first" in ran.err

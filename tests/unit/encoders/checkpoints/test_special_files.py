@@ -1,0 +1,92 @@
+"""A fifo, a device, a folder or a hole in place of any file of any layout: one line, at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import asterism
+from asterism.errors import AsterismError, CheckpointError
+from asterism.files.checkpoint_files import opened, read_file, refuse_special_files
+from asterism.models.file_hashes import remembered_hashes
+from tests import layouts
+from tests.faults.hostile_checkpoints import LAYOUTS, PAIRS
+from tests.faults.hostile_files import SPECIAL, files_of
+
+
+@pytest.fixture(autouse=True)
+def patience() -> Iterator[None]:
+    """A hang is a failure, not a night."""
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
+
+
+def refusal(folder: Path, pairs: bool) -> str:
+    try:
+        asterism.load_pair_scorer(folder) if pairs else asterism.load_encoder(folder)
+    except AsterismError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_fifo_in_place_of_any_file(tmp_path: Path, layout: str) -> None:
+    folder = LAYOUTS[layout](tmp_path / "model")
+    for file in files_of(folder):
+        file.rename(tmp_path / "aside")
+        os.mkfifo(file)
+        said = refusal(folder, layout in PAIRS)
+        if said or file.name not in ("tokenizer_config.json", "special_tokens_map.json"):  # not every layout reads them
+            assert f"{file.name} cannot be read: it is a fifo, expected a regular file" in said
+        file.unlink()
+        (tmp_path / "aside").rename(file)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in SPECIAL if kind not in ("missing", "empty", "200 MB of holes")])
+def test_what_is_no_file(tmp_path: Path, kind: str) -> None:
+    SPECIAL[kind](tmp_path / "x")
+    for read in (lambda file: read_file(file, 1 << 30), lambda file: remembered_hashes([file])):
+        with pytest.raises(CheckpointError, match=r"x (is missing|cannot be read|has 1099511627776 bytes of which)"):
+            read(tmp_path / "x")
+
+
+def test_a_name_that_no_file_can_have(tmp_path: Path) -> None:
+    for name in ("a\0b", "x" * 300):
+        with pytest.raises(CheckpointError, match="cannot be read"), opened(tmp_path / name):
+            pass
+
+
+def test_a_folder_that_a_library_reads_by_itself(tmp_path: Path) -> None:
+    layouts.colbert(tmp_path / "model")
+    refuse_special_files(tmp_path / "model")
+    os.mkfifo(tmp_path / "model" / "generation_config.json")
+    with pytest.raises(CheckpointError, match=r"generation_config\.json is no regular file"):
+        refuse_special_files(tmp_path / "model")
+
+
+def test_a_file_that_is_cut_while_it_is_used(tmp_path: Path) -> None:
+    from asterism.encoders.checkpoints.weights.safetensors_files import read_safetensors
+
+    file = layouts.colbert(tmp_path / "model") / "model.safetensors"
+    tensor = read_safetensors(file)["linear.weight"]
+    os.truncate(file, tensor.offset)
+    with pytest.raises(CheckpointError, match=r"model\.safetensors"):
+        tensor.read()
+
+
+def test_fifos_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are passed by, and replaced."""
+    folder = layouts.colbert(tmp_path / "model")
+    monkeypatch.setenv("ASTERISM_CACHE", str(tmp_path / "cache"))
+    asterism.load_encoder(folder)
+    (graph,) = (tmp_path / "cache" / "graphs").iterdir()
+    graph.unlink()
+    os.mkfifo(graph)
+    (tmp_path / "cache" / "hashes.json").unlink(missing_ok=True)
+    os.mkfifo(tmp_path / "cache" / "hashes.json")
+    assert len(asterism.load_encoder(folder).encode_query(["fox"])) == 1
