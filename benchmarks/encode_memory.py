@@ -33,7 +33,7 @@ def child(count: int, options: argparse.Namespace) -> None:
     encoder = asterism.load_encoder(precision=options.precision)
     begin, vectors = time.perf_counter(), 0
     for part in encoder.stream_documents(islice(passages(options.data), count)):
-        vectors += len(part.multi_vector.flat)
+        vectors += len(part.multi.flat)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps({"passages": count, "vectors": vectors, "seconds": time.perf_counter() - begin, "peak_mb": peak}))
 

@@ -62,19 +62,19 @@ def main() -> None:
             for query, row in zip(queries, order, strict=True)
         ]
         print(f"{precision}: nDCG@10 {100 * np.mean(scores):.2f} on {len(scores)} queries", flush=True)
-        if documents.multi_vector is not None:
+        if documents.multi is not None:
             found = [
                 ndcg(
-                    [corpus[i]["_id"] for i in exact_maxsim(asked.multi_vector[q], documents.multi_vector)],
+                    [corpus[i]["_id"] for i in exact_maxsim(asked.multi[q], documents.multi)],
                     judged[query["_id"]],
                 )
                 for q, query in enumerate(queries)
             ]
             print(f"{precision}: nDCG@10 {100 * np.mean(found):.2f} by MaxSim over the token vectors", flush=True)
-    for view in ("multi_vector", "dense"):
+    for view in ("multi", "dense"):
         parts = [getattr(vectors[precision], view) for precision in ("float32", "int8")]
         if parts[0] is not None:
-            exact, quantised = (part.flat if view == "multi_vector" else part for part in parts)
+            exact, quantised = (part.flat if view == "multi" else part for part in parts)
             cosines = np.einsum("ij,ij->i", exact, quantised)
             low = np.quantile(cosines, 0.01)
             print(f"{view}: {len(cosines)} vectors, mean cosine {cosines.mean():.5f}, 1% below {low:.4f}")

@@ -42,12 +42,12 @@ def main() -> None:
     published = open_checkpoint(folder)
     special = frozenset(published.tokenizer.before + published.tokenizer.after)
     rules = replace(published.document, skipped=special)
-    states_of = Encoder(replace(published, document=rules, multi_vector=MultiVectorHead(())), EncoderSettings())
+    states_of = Encoder(replace(published, document=rules, multi=MultiVectorHead(())), EncoderSettings())
 
     count, total, squares = 0, np.zeros(384), np.zeros((384, 384))
     for file in options.files:
-        for part in states_of.stream_documents(texts_of(file), views=["multi_vector"]):
-            states = part.multi_vector.flat.astype(np.float64)
+        for part in states_of.stream_documents(texts_of(file), views=["multi"]):
+            states = part.multi.flat.astype(np.float64)
             count, total, squares = count + len(states), total + states.sum(axis=0), squares + states.T @ states
     mean = total / count
     values, axes = np.linalg.eigh(squares / count - np.outer(mean, mean))

@@ -57,7 +57,7 @@ def brute_force(vectors: TokenVectors, query: np.ndarray) -> np.ndarray:
 
 
 def tokens_only(vectors: TokenVectors) -> Representations:
-    return Representations(len(vectors), multi_vector=vectors)
+    return Representations(len(vectors), multi=vectors)
 
 
 ALL_VIEWS = Views(TokenBuild(threads=1), True, "words")

@@ -14,6 +14,7 @@ import numpy as np
 
 from .errors import SettingError
 
+View = Literal["dense", "lexical", "multi"]  # one vector a document, weighted terms, one vector a token
 TokenMethod = Literal["colbert", "xtr", "exact"]
 Method = Literal["colbert", "xtr", "exact", "dense", "lexical", "hybrid"]
 Fusion = Literal["linear", "rrf", "m3-dense+lexical", "m3-multi", "m3-all", "m3-long-dense+lexical", "m3-long-all"]
@@ -28,6 +29,7 @@ Terms = Literal["model", "tokens", "words"]
 
 Self = TypeVar("Self", bound="Settings")
 
+VIEWS: tuple[View, ...] = get_args(View)
 LARGEST = 2**31 - 1
 MOST_THREADS = 256
 

@@ -67,7 +67,7 @@ def _use(kind: str, precision: str, folder: str) -> None:
     encoder = asterism.load_encoder(folder, threads=1, precision=precision)
     encoder.encode_document(TEXTS)
     encoder.encode_query(TEXTS)
-    if "multi_vector" in encoder.views:
+    if "multi" in encoder.views:
         encoder.document_spans(TEXTS[0])
     encoder.describe()
 

@@ -146,7 +146,7 @@ def test_a_filter_never_shows_what_does_not_fulfil_it(tmp_path: Path, monkeypatc
     connection.close()
     add(tmp_path / "x")
     opened = Collection.open(tmp_path / "x")
-    query = views_of(["text 2 1 "]).multi_vector[0]
+    query = views_of(["text 2 1 "]).multi[0]
     with pytest.raises(DamagedIndex, match="fields that are not those of its documents"):
         opened.search(query, 50, TokenSearch(), {"part": 1})
     with pytest.raises(DamagedIndex, match="fields"):

@@ -38,20 +38,20 @@ def test_float32(minilm: Path) -> None:
     dense, tokens = expected(golden_states())
     found = asterism.load_encoder().encode_document(MINILM_TEXTS)
     assert np.abs(found.dense - dense).max() <= 1e-4
-    assert np.abs(found.multi_vector.flat - tokens).max() <= 1e-4
+    assert np.abs(found.multi.flat - tokens).max() <= 1e-4
 
 
 def test_int8(minilm: Path) -> None:
     dense, tokens = expected(golden_states())
     found = asterism.load_encoder(precision="int8").encode_document(MINILM_TEXTS)
     assert np.einsum("ij,ij->i", found.dense, dense).mean() >= 0.99
-    assert np.einsum("ij,ij->i", found.multi_vector.flat, tokens).mean() >= 0.99
+    assert np.einsum("ij,ij->i", found.multi.flat, tokens).mean() >= 0.99
 
 
 def test_int8_does_not_depend_on_the_batch(minilm: Path) -> None:
     encoder = asterism.load_encoder(precision="int8")
     together, alone = encoder.encode_document(MINILM_TEXTS), encoder.encode_document(MINILM_TEXTS[:1])
-    np.testing.assert_allclose(together.multi_vector[0], alone.multi_vector[0], atol=1e-4)
+    np.testing.assert_allclose(together.multi[0], alone.multi[0], atol=1e-4)
 
 
 @pytest.mark.reference
@@ -65,4 +65,4 @@ def test_a_thousand_passages(minilm: Path) -> None:
     dense, tokens = expected(states_by_transformers(texts, minilm))
     found = asterism.load_encoder(long="truncate").encode_document(texts)
     assert np.abs(found.dense - dense).max() <= 1e-4
-    assert np.abs(found.multi_vector.flat - tokens).max() <= 1e-4
+    assert np.abs(found.multi.flat - tokens).max() <= 1e-4

@@ -28,9 +28,9 @@ def ours(name: str, folder: Path, **settings: object) -> dict[str, np.ndarray]:
     for side, found in (("query", encoder.encode_query(TEXTS)), ("document", encoder.encode_document(TEXTS))):
         if found.dense is not None:
             arrays[f"{side}.dense"] = found.dense
-        if found.multi_vector is not None:
-            arrays[f"{side}.vectors.flat"] = found.multi_vector.flat
-            arrays[f"{side}.vectors.offsets"] = found.multi_vector.offsets
+        if found.multi is not None:
+            arrays[f"{side}.vectors.flat"] = found.multi.flat
+            arrays[f"{side}.vectors.offsets"] = found.multi.offsets
         if found.lexical is not None:
             arrays[f"{side}.terms.flat"] = found.lexical.terms
             arrays[f"{side}.weights.flat"] = found.lexical.weights
@@ -45,7 +45,7 @@ def m3_scores(encoder: Encoder) -> dict[str, np.ndarray]:
     queries, texts = (encoder.encode_query([pair[i] for pair in PAIRS]) for i in (0, 1))
     single = {"colbert": [], "sparse": [], "dense": []}
     for i in range(len(PAIRS)):
-        single["colbert"].append(np.mean(np.max(queries.multi_vector[i] @ texts.multi_vector[i].T, axis=1)))
+        single["colbert"].append(np.mean(np.max(queries.multi[i] @ texts.multi[i].T, axis=1)))
         (terms, weights), (others, other_weights) = queries.lexical[i], texts.lexical[i]
         common, left, right = np.intersect1d(terms, others, return_indices=True)
         single["sparse"].append(float(weights[left] @ other_weights[right]) if len(common) else 0.0)

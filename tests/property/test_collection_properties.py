@@ -300,7 +300,7 @@ def batch(codec: dict[str, Any], first: int, count: int, seed: int) -> tuple[lis
 def part_of(
     documents: list[Document], content: Representations, a: int, b: int
 ) -> tuple[list[Document], Representations]:
-    vectors = content.multi_vector
+    vectors = content.multi
     assert vectors is not None
     return documents[a:b], tokens_only(TokenVectors.from_documents([vectors[i] for i in range(a, b)]))
 
@@ -422,7 +422,7 @@ def test_what_was_stored_survives_merging_and_training_again(trained: Trained, m
     monkeypatch.setattr(collection_writer, "OUTGROWN", 1)  # every settling trains anew
     documents, vectors = batch(codec, 0, 40, 1)
     query = make_query(D, 5, 1)
-    truth = dict(zip((document.id for document in documents), brute_force(vectors.multi_vector, query), strict=True))
+    truth = dict(zip((document.id for document in documents), brute_force(vectors.multi, query), strict=True))
     tolerance = {1: 2.0, 2: 0.8, 4: 0.6}.get(codec["bits"], 0.01) if "refinement" not in codec else 0.01
     usual = {1: 0.7, 2: 0.25, 4: 0.1}.get(codec["bits"], 1e-6) if "refinement" not in codec else 1e-6
     names = set()

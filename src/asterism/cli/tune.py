@@ -26,8 +26,9 @@ def tune(
 ) -> None:
     """Find the weights of the views for hybrid search; they are kept with the index if they gain something."""
     from ..evaluation.datasets import read_evaluation_set
-    from ..evaluation.tuning import VIEWS, tune
+    from ..evaluation.tuning import tune
     from ..retriever import Retriever
+    from ..settings import VIEWS
 
     found = read_evaluation_set(data, split)
     with Retriever.open(folder, model) as retriever:

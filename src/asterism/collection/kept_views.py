@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, get_args
 
 from ..errors import InputError
-from ..settings import Terms, TokenBuild, whole_number
+from ..settings import VIEWS, Terms, TokenBuild, View, whole_number
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Views:
         object.__setattr__(self, "most_vectors", whole_number("most_vectors", self.most_vectors, 0))
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> tuple[View, ...]:
         """Those that there are."""
-        return tuple(name for name in ("multi", "dense", "lexical") if getattr(self, name))
+        return tuple(name for name in VIEWS if getattr(self, name))
 
     @property
     def counted(self) -> bool:

@@ -64,7 +64,7 @@ class SegmentMaker:
         inside.mkdir()
         made: dict[str, Any] = {}
         if self._views.multi is not None:
-            vectors = _given(content.multi_vector, "token vectors")
+            vectors = _given(content.multi, "token vectors")
             codec = self._codec_for(vectors.dimensions)
             made["multi"] = self._coded(name, [vectors], len(numbers), len(vectors.flat), codec)
         if self._views.dense:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ..settings import TokenSearch, whole_number
+from ..settings import VIEWS, TokenSearch, View, whole_number
 from ..storage.faults import damaged
 from ..views.dense.searcher import DenseSearcher
 from ..views.hits import SearchHits
@@ -89,9 +89,9 @@ class Snapshot:
         )
 
     @property
-    def views(self) -> tuple[str, ...]:
+    def views(self) -> tuple[View, ...]:
         """Those that can be searched."""
-        return tuple(name for name in ("multi", "dense", "lexical") if getattr(self, name) is not None)
+        return tuple(name for name in VIEWS if getattr(self, name) is not None)
 
     @property
     def bytes(self) -> int:

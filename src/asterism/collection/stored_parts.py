@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..settings import TokenBuild
+from ..settings import VIEWS, TokenBuild, View
 from ..storage.arrays import MappedFolder, read_array, verify_file
 from ..storage.facts import Facts, FileFacts
 from ..storage.faults import damaged
@@ -81,9 +81,9 @@ class StoredSegment:
     folders: tuple[MappedFolder, ...]
 
     @property
-    def views(self) -> tuple[str, ...]:
+    def views(self) -> tuple[View, ...]:
         """Those it has."""
-        return tuple(name for name in ("multi", "dense", "lexical") if getattr(self, name) is not None)
+        return tuple(name for name in VIEWS if getattr(self, name) is not None)
 
     @property
     def tokens(self) -> int:

@@ -49,7 +49,7 @@ def outputs_for(views: Sequence[str], side: Side) -> list[Output]:
     of_view: dict[str, Output] = {
         "dense": "pooled",
         "lexical": "lexical",
-        "multi_vector": "states" if side.constant else "vectors",
+        "multi": "states" if side.constant else "vectors",
     }
     return [of_view[view] for view in views]
 
@@ -70,8 +70,8 @@ def counted(checkpoint: Checkpoint, side: Side, batch: Batch, shares: Floats, fo
     if "lexical" in found:
         rows, places = np.nonzero(batch.own() & batch.seen() & ~side.dropped[batch.ids] & (found["lexical"] > 0))
         terms = (batch.numbers[rows], batch.ids[rows, places], found["lexical"][rows, places])
-    if "states" in found and checkpoint.multi_vector:
-        made = checkpoint.multi_vector.pooled(found["states"])  # (rows, C, d)
+    if "states" in found and checkpoint.multi:
+        made = checkpoint.multi.pooled(found["states"])  # (rows, C, d)
         vectors = (made.reshape(-1, made.shape[2]), np.full(len(made), made.shape[1]))
     elif "vectors" in found:
         counts = with_vectors(side, batch)

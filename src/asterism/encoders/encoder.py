@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 
 from ..errors import InputError, SettingError, TextError
 from ..models.file_hashes import remembered_hashes
 from ..representations import LexicalWeights, Representations, TokenVectors
-from ..settings import EncoderSettings, cores
+from ..settings import VIEWS, EncoderSettings, View, cores
 from ..terms.counting import TermSpan
 from .assembling import Assembly, Side, counted, outputs_for
 from .batching import batches
@@ -26,7 +26,6 @@ from .spans import TokenSpan, token_spans
 from .token_terms import count_tokens, token_term_spans
 from .tokens import TextRules, TokenisedTexts, tokenised
 
-View = Literal["dense", "lexical", "multi_vector"]
 Progress = Callable[[int], None]
 
 CHUNK_TEXTS = 256  # texts that are sorted by length together: enough for even batches, few enough for memory
@@ -41,19 +40,19 @@ class Encoder:
         self._checkpoint = checkpoint
         self._settings = settings
         self._since_given_back = 0
-        pooled = checkpoint.multi_vector.pooling if checkpoint.multi_vector else None
+        pooled = checkpoint.multi.pooling if checkpoint.multi else None
         self._document = self._side(checkpoint.document, "document_length", pooled is not None)
         self._query = self._side(checkpoint.query, "query_length", False)
         has_cls = bool(checkpoint.tokenizer.before and checkpoint.dense and checkpoint.dense.pooling == "cls")
         if settings.cls_every and not has_cls:
             raise SettingError("cls_every needs a model whose dense vector is the state of [CLS]")
         self._backbone = _backbone(checkpoint, settings)
-        head, hidden = checkpoint.multi_vector, checkpoint.transformer.hidden
+        head, hidden = checkpoint.multi, checkpoint.transformer.hidden
         self._chunk_characters = 3 * CHUNK_BYTES // (4 * (width_after(head.layers, hidden) if head else hidden))
 
     @property
-    def views(self) -> tuple[str, ...]:
-        """Of dense, lexical, multi_vector: those the model has."""
+    def views(self) -> tuple[View, ...]:
+        """Of dense, lexical, multi: those the model has."""
         return self._checkpoint.views
 
     def describe(self) -> dict[str, Any]:
@@ -64,10 +63,10 @@ class Encoder:
             sizes["dense"] = int(probe.dense.shape[1])
         if checkpoint.lexical is not None:
             sizes["lexical"] = checkpoint.transformer.vocabulary
-        if probe.multi_vector is not None:
-            sizes["multi_vector"] = probe.multi_vector.dimensions
-        pooling = checkpoint.multi_vector.pooling if checkpoint.multi_vector else None
-        constant = None if pooling is None else len(pooling.weight) // (sizes["multi_vector"] if pooling.full else 1)
+        if probe.multi is not None:
+            sizes["multi"] = probe.multi.dimensions
+        pooling = checkpoint.multi.pooling if checkpoint.multi else None
+        constant = None if pooling is None else len(pooling.weight) // (sizes["multi"] if pooling.full else 1)
         hashes = remembered_hashes(checkpoint.files)
         return {
             "family": checkpoint.family,
@@ -99,14 +98,14 @@ class Encoder:
         return self._stream(texts, self._document, views, progress)
 
     def document_spans(self, text: str) -> list[TokenSpan] | None:
-        """One for each row of `encode_document([text]).multi_vector.flat`: the piece of `text` it stands for.
+        """One for each row of `encode_document([text]).multi.flat`: the piece of `text` it stands for.
 
         None where vectors are pooled to a constant number: those stand for no single token.
         """
         return self._spans(text, self._document)
 
     def query_spans(self, text: str) -> list[TokenSpan] | None:
-        """One for each row of `encode_query([text]).multi_vector.flat`."""
+        """One for each row of `encode_query([text]).multi.flat`."""
         return self._spans(text, self._query)
 
     def count_tokens(self, texts: Sequence[str]) -> LexicalWeights:
@@ -118,7 +117,7 @@ class Encoder:
         return token_term_spans(self._checkpoint.tokenizer, self._checkpoint.document, text)
 
     def _spans(self, text: str, side: Side) -> list[TokenSpan] | None:
-        self._wanted(["multi_vector"])
+        self._wanted(["multi"])
         return None if side.constant else token_spans(self._checkpoint.tokenizer, side, text, self._settings.cls_every)
 
     def _side(self, rules: TextRules, setting: str, constant: bool) -> Side:
@@ -152,7 +151,7 @@ class Encoder:
             0,
             None if one.dense is None else one.dense[:0],
             None if one.lexical is None else LexicalWeights([0], [], []),
-            None if one.multi_vector is None else TokenVectors(one.multi_vector.flat[:0], [0]),
+            None if one.multi is None else TokenVectors(one.multi.flat[:0], [0]),
         )
 
     def _stream(
@@ -195,7 +194,7 @@ class Encoder:
             raise InputError(f"views is {views!r}, expected a list such as [{views!r}]")
         for view in views:
             if view not in self.views:
-                known = "this model has " + ", ".join(self.views) if view in get_args(View) else "there is no such view"
+                known = "this model has " + ", ".join(self.views) if view in VIEWS else "there is no such view"
                 raise InputError(f"view {view!r} was asked for, but {known}")
         if not views:
             raise InputError(f"no view was asked for, expected some of {', '.join(self.views)}")

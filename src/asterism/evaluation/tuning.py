@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from ..errors import InputError
 from ..retriever import Retriever
+from ..settings import VIEWS, View
 from .datasets import EvaluationSet
 from .experiment import refuse_other_corpus
 from .significance import paired_randomisation
 
-VIEWS = ("dense", "lexical", "multi")
 STEPS = 20  # weights are multiples of a twentieth, and add up to 1
 FOLDS = 5
 RANK = 10
@@ -89,7 +89,7 @@ def tune(
 
 
 def _judged(
-    retriever: Retriever, data: EvaluationSet, views: Sequence[str], progress: Callable[[int], None] | None
+    retriever: Retriever, data: EvaluationSet, views: Sequence[View], progress: Callable[[int], None] | None
 ) -> list[Judged]:
     names, texts = list(data.queries), list(data.queries.values())
     found: list[Judged] = []

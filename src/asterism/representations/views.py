@@ -22,7 +22,7 @@ class Representations:
     texts: int
     dense: npt.NDArray[np.float32] | None = None
     lexical: LexicalWeights | None = None
-    multi_vector: TokenVectors | None = None
+    multi: TokenVectors | None = None
     truncated: int = 0
 
     def __len__(self) -> int:
@@ -37,7 +37,7 @@ class Representations:
             return first
         dense = [part.dense for part in parts if part.dense is not None]
         lexical = [part.lexical for part in parts if part.lexical is not None]
-        vectors = [part.multi_vector for part in parts if part.multi_vector is not None]
+        vectors = [part.multi for part in parts if part.multi is not None]
         return Representations(
             sum(part.texts for part in parts),
             None if first.dense is None else np.concatenate(dense),
@@ -49,7 +49,7 @@ class Representations:
                 np.concatenate([part.weights for part in lexical]),
             ),
             None
-            if first.multi_vector is None
+            if first.multi is None
             else TokenVectors(
                 np.concatenate([part.flat for part in vectors]), _offsets([part.offsets for part in vectors])
             ),

@@ -11,7 +11,7 @@ from ..results import Explanation, Match, Share
 from ..search.examine import Seen, SeenTerms, SeenTokens
 from ..search.plan import SearchPlan
 from ..search.token_answers import Answer, maxsim_answers, total_score, xtr_answers
-from ..settings import TokenSearch
+from ..settings import TokenSearch, View
 from ..terms.counting import TermSpan, word_spans
 
 if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
@@ -45,7 +45,7 @@ class Explainer:
             matches = self._term_matches(seen.terms)
         return Explanation(self._query, plan.method, self._document, score, matches)
 
-    def _share(self, view: str, seen: Seen, plan: SearchPlan) -> Share:
+    def _share(self, view: View, seen: Seen, plan: SearchPlan) -> Share:
         matches: tuple[Match, ...] = ()
         if view == "lexical" and seen.terms is not None:
             matches = self._term_matches(seen.terms)

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any, get_args
 from ..collection.kept_views import Views
 from ..encoders.loading import load_encoder
 from ..errors import InputError, ModelDiffers, UnknownModel
-from ..settings import EncoderSettings, Terms, TokenBuild
+from ..settings import VIEWS, EncoderSettings, Terms, TokenBuild
 from ..storage.facts import Facts
 
 if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
     from ..encoders.encoder import Encoder
-
-VIEWS = ("multi", "dense", "lexical")
 
 
 def loaded_model(model: str | os.PathLike[str], settings: EncoderSettings) -> Encoder:
@@ -29,13 +27,13 @@ def chosen_views(
     encoder: Encoder, wanted: Sequence[str] | None, terms: Terms | None, most_vectors: int, build: TokenBuild
 ) -> Views:
     """The wanted views of a model, all that it can give for None; without a lexical head, words are counted."""
-    there = {"multi": "multi_vector" in encoder.views, "dense": "dense" in encoder.views, "lexical": True}
+    there: list[str] = [view for view in VIEWS if view == "lexical" or view in encoder.views]
     if wanted is None:
-        wanted = [view for view in VIEWS if there[view]]
+        wanted = there
     if not _are_views(wanted):
         raise InputError(f"views is {wanted!r}, expected some of {', '.join(VIEWS)}")
     for view in wanted:
-        if not there[view]:
+        if view not in there:
             raise InputError(
                 f"the model has no {view} vectors (it has {', '.join(encoder.views)}): choose another view"
             )
@@ -75,7 +73,7 @@ def model_identity(model: str | os.PathLike[str], encoder: Encoder, settings: En
         "name": str(folder.resolve()) if folder.is_dir() else str(model),
         "settings": kept,
         "family": described["family"],
-        "dimensions": described["views"].get("multi_vector", described["views"].get("dense", 0)),
+        "dimensions": described["views"].get("multi", described["views"].get("dense", 0)),
         "vectors_per_document": described["vectors_per_document"],
         "files": sorted(described["files"].values()),
     }

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Literal
 from ..collection.kept_views import Views
 from ..representations import LexicalWeights, Representations
 from ..representations.pooling import pooled
+from ..settings import View
 from ..terms.counting import count_words
 
 if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
-    from ..encoders.encoder import Encoder, View
+    from ..encoders.encoder import Encoder
 
 Progress = Callable[[int], None]
 Side = Literal["document", "query"]
@@ -22,7 +23,7 @@ def represented(
     texts: Sequence[str],
     side: Side,
     views: Views,
-    wanted: Sequence[str],
+    wanted: Sequence[View],
     encoder: Callable[[], Encoder],
     progress: Progress | None = None,
 ) -> Representations:
@@ -35,23 +36,20 @@ def represented(
         found = Representations(len(texts))
         if progress:
             progress(len(texts))
-    if side == "document" and found.multi_vector is not None:
-        found = replace(found, multi_vector=pooled(found.multi_vector, views.most_vectors))
+    if side == "document" and found.multi is not None:
+        found = replace(found, multi=pooled(found.multi, views.most_vectors))
     if "lexical" in wanted and views.counted:
         found = replace(found, lexical=_counted(texts, views, encoder))
     return found
 
 
-def needs_model(views: Views, wanted: Sequence[str]) -> bool:
+def needs_model(views: Views, wanted: Sequence[View]) -> bool:
     """Words are counted without one."""
     return bool(_from_model(views, wanted)) or ("lexical" in wanted and views.lexical == "tokens")
 
 
-def _from_model(views: Views, wanted: Sequence[str]) -> list[View]:
-    names: dict[str, View] = {"dense": "dense", "multi": "multi_vector"}
-    if views.lexical == "model":
-        names["lexical"] = "lexical"
-    return [names[view] for view in wanted if view in names]
+def _from_model(views: Views, wanted: Sequence[View]) -> list[View]:
+    return [view for view in wanted if view != "lexical" or views.lexical == "model"]
 
 
 def _counted(texts: Sequence[str], views: Views, encoder: Callable[[], Encoder]) -> LexicalWeights:

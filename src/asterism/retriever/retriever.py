@@ -29,7 +29,17 @@ from ..search.asked_views import AskedViews
 from ..search.examine import Seen, examined
 from ..search.fusion import EVEN, ViewScores, even_shares, protocol_of
 from ..search.plan import SearchPlan
-from ..settings import MOST_THREADS, EncoderSettings, HybridSearch, Terms, TokenBuild, TokenSearch, cores, whole_number
+from ..settings import (
+    MOST_THREADS,
+    EncoderSettings,
+    HybridSearch,
+    Terms,
+    TokenBuild,
+    TokenSearch,
+    View,
+    cores,
+    whole_number,
+)
 from ..views.hits import SearchHits
 from ..views.tokens.merge import Mask
 from .explain import Explainer
@@ -255,7 +265,7 @@ class Retriever:
         """Raise what a search with this method would: an unknown name, or a view that the index has not."""
         self._plan(method, None)
 
-    def shares(self, queries: Sequence[str]) -> list[tuple[list[str], dict[str, npt.NDArray[np.float32]]]]:
+    def shares(self, queries: Sequence[str]) -> list[tuple[list[str], dict[View, npt.NDArray[np.float32]]]]:
         """For each query the ids (m,) of hybrid search's candidates, and what a view of weight 1 adds to each (m,)."""
         plan = self._plan("hybrid", EVEN)
         encoded = represented(queries, "query", self._views, plan.views(self.views), self._model)
@@ -278,8 +288,8 @@ class Retriever:
         return SearchPlan.of(method, settings, self.views, lambda: self.fusion)
 
     @property
-    def views(self) -> tuple[str, ...]:
-        """Of multi, dense and lexical: those the index has."""
+    def views(self) -> tuple[View, ...]:
+        """Of dense, lexical and multi: those the index has."""
         return self._views.names
 
     @property

@@ -12,7 +12,7 @@ from ..collection.snapshot import Snapshot
 from ..errors import VectorsError
 from ..representations import LexicalWeights, Representations
 from ..representations.token_vectors import FloatArray
-from ..settings import TokenSearch
+from ..settings import TokenSearch, View
 from ..views.hits import SearchHits
 from ..views.lexical.bm25 import idf
 from ..views.tokens.merge import Mask
@@ -36,7 +36,7 @@ class AskedViews:
         self._subset = subset
         self._threads = threads
 
-    def best(self, view: str, k: int, settings: TokenSearch) -> SearchHits:
+    def best(self, view: View, k: int, settings: TokenSearch) -> SearchHits:
         """Ids and scores (n, k), padded with -1 and -inf; `settings` are for token vectors."""
         if view == "multi":
             return self.snapshot.nearest_tokens(self.tokens(), k, settings, self._subset, self._threads)
@@ -48,7 +48,7 @@ class AskedViews:
             return replace(found, timings={stage: s / len(self.queries) for stage, s in found.timings.items()})
         return SearchHits.none(len(self.queries))
 
-    def scores(self, view: str, query: int, documents: Numbers) -> Floats:
+    def scores(self, view: View, query: int, documents: Numbers) -> Floats:
         """Documents (m,) rising -> (m,); -inf for a document without token vectors."""
         if view == "dense" and self.snapshot.dense is not None:
             return self.snapshot.dense.scores(self._dense()[query], documents)
@@ -64,9 +64,9 @@ class AskedViews:
 
     def tokens(self) -> Sequence[FloatArray]:
         """One matrix (vectors, d) a query."""
-        if self.queries.multi_vector is None:
+        if self.queries.multi is None:
             raise VectorsError("the queries have no token vectors")
-        return [self.queries.multi_vector[i] for i in range(len(self.queries))]
+        return [self.queries.multi[i] for i in range(len(self.queries))]
 
     def _dense(self) -> Floats:
         """(n, d)."""

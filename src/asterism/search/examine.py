@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..settings import View
 from ..views.tokens.merge import Mask
 from .asked_views import AskedViews, Floats
 from .fusion import candidates_of, fused
@@ -39,8 +40,8 @@ class SeenTerms:
 class Seen:
     """Of each view that counts its score and what it adds to the whole; tokens and terms where there are such views."""
 
-    scores: Mapping[str, float]
-    shares: Mapping[str, float]
+    scores: Mapping[View, float]
+    shares: Mapping[View, float]
     tokens: SeenTokens | None = None
     terms: SeenTerms | None = None
 

@@ -15,12 +15,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ..settings import HybridSearch, TokenSearch
+from ..settings import VIEWS, HybridSearch, TokenSearch, View
 from ..views.hits import SearchHits
 from ..views.lexical.bm25 import K1
 from .asked_views import AskedViews, Floats, Numbers
 
-VIEWS = ("dense", "lexical", "multi")
 RRF_CONSTANT = 60  # Cormack, Clarke and Büttcher's
 DEPTH = 200
 LEAST = -1.0  # a document without vectors, by means of cosines
@@ -30,7 +29,7 @@ LEAST = -1.0  # a document without vectors, by means of cosines
 class Protocol:
     """From which views how many candidates come, and the weights of dense, lexical and multi."""
 
-    candidates: Mapping[str, int]
+    candidates: Mapping[View, int]
     weights: tuple[float, float, float]
 
 
@@ -53,8 +52,8 @@ class ViewScores:
     """Candidates (m,) rising, and of each view that counts its scores (m,) and what they add to the whole (m,)."""
 
     documents: Numbers
-    scores: dict[str, Floats]
-    shares: dict[str, Floats]
+    scores: dict[View, Floats]
+    shares: dict[View, Floats]
 
     def totals(self) -> Floats:
         """(m,)."""

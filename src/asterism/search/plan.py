@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any, cast, get_args
 
 from ..errors import SettingError
-from ..settings import HybridSearch, Method, TokenMethod, TokenSearch
+from ..settings import VIEWS, HybridSearch, Method, TokenMethod, TokenSearch, View
 from ..views.hits import SearchHits
 from .asked_views import AskedViews
-from .fusion import VIEWS, fused_hits, protocol_of
+from .fusion import fused_hits, protocol_of
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class SearchPlan:
 
     @classmethod
     def of(
-        cls, method: object, settings: object, views: Sequence[str], fusion: Callable[[], HybridSearch]
+        cls, method: object, settings: object, views: Sequence[View], fusion: Callable[[], HybridSearch]
     ) -> SearchPlan:
         """A name such as "xtr", "dense" or "hybrid:rrf"; None is the best that the views allow, or what settings say.
 
@@ -50,7 +50,7 @@ class SearchPlan:
         plan.refuse_missing(views)
         return plan
 
-    def refuse_missing(self, views: Sequence[str]) -> None:
+    def refuse_missing(self, views: Sequence[View]) -> None:
         """An index without the views that the method needs."""
         there = f"the index has {', '.join(views)}"
         if self.method == "hybrid":
@@ -60,7 +60,7 @@ class SearchPlan:
         elif self.view not in views:
             raise SettingError(f"method {self.method!r} needs the view {self.view!r}, {there}: build it with --views")
 
-    def _refuse_missing_of_fusion(self, views: Sequence[str], there: str) -> None:
+    def _refuse_missing_of_fusion(self, views: Sequence[View], there: str) -> None:
         """A protocol of BGE-M3 is its name's only with all its views; any fusion needs one that has a weight."""
         protocol = protocol_of(self.hybrid, counted=False)  # which weights are 0 does not depend on the terms
         counting = [view for view, weight in zip(VIEWS, protocol.weights, strict=True) if weight > 0]
@@ -72,11 +72,11 @@ class SearchPlan:
             raise SettingError(f"weights are those of {', '.join(counting)} alone, {there}: weigh one of these")
 
     @property
-    def view(self) -> str:
+    def view(self) -> View:
         """The one view of a method that is not hybrid."""
         return self.method if self.method in ("dense", "lexical") else "multi"
 
-    def views(self, there: Sequence[str]) -> tuple[str, ...]:
+    def views(self, there: Sequence[View]) -> tuple[View, ...]:
         """Those that a query is needed in."""
         return tuple(there) if self.method == "hybrid" else (self.view,)
 
@@ -87,7 +87,7 @@ class SearchPlan:
         return asked.best(self.view, k, self.tokens)
 
 
-def default_method(views: Sequence[str], tokens: TokenMethod = "colbert") -> str:
+def default_method(views: Sequence[View], tokens: TokenMethod = "colbert") -> str:
     """Late interaction where there are token vectors; otherwise all that there is."""
     if "multi" in views:
         return tokens

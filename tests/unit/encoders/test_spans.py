@@ -111,19 +111,19 @@ def check_all(spans_of: Callable[[str], list[TokenSpan] | None], offsets: np.nda
 
 def test_one_for_each_vector(named: tuple[str, Encoder]) -> None:
     name, encoder = named
-    queries = encoder.encode_query(TEXTS, views=["multi_vector"]).multi_vector
+    queries = encoder.encode_query(TEXTS, views=["multi"]).multi
     check_all(encoder.query_spans, queries.offsets)
     if name in CONSTANT:
         assert [encoder.document_spans(text) for text in TEXTS] == [None] * len(TEXTS)
         return
-    documents = encoder.encode_document(TEXTS, views=["multi_vector"]).multi_vector
+    documents = encoder.encode_document(TEXTS, views=["multi"]).multi
     check_all(encoder.document_spans, documents.offsets)
 
 
 def test_the_default_model(minilm: Path) -> None:
     encoder = asterism.load_encoder()
     texts = [*TEXTS, "Unbelievable naïveté: Ångström's re-tokenisation of İzmir. " * 60]
-    vectors = encoder.encode_document(texts, views=["multi_vector"]).multi_vector
+    vectors = encoder.encode_document(texts, views=["multi"]).multi
     for text, count in zip(texts, np.diff(vectors.offsets), strict=True):
         spans = encoder.document_spans(text)
         assert spans is not None
@@ -187,7 +187,7 @@ def test_prompts(tmp_path: Path) -> None:
 
 
 def test_no_spans(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="'multi_vector' was asked for, but this model has dense"):
+    with pytest.raises(InputError, match="'multi' was asked for, but this model has dense"):
         asterism.load_encoder(layouts.sentence_transformer(tmp_path / "dense")).document_spans("fox")
     encoder = asterism.load_encoder(layouts.colbert(tmp_path / "colbert"))
     with pytest.raises(TextError, match="text 0 is a list"):

@@ -28,17 +28,17 @@ def single(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_views_in_one_pass(m3: Encoder) -> None:
-    assert m3.views == ("dense", "lexical", "multi_vector")
+    assert m3.views == ("dense", "lexical", "multi")
     found = m3.encode_document(["the quick fox", "a dog"])
     assert len(found) == 2
     assert found.dense.shape == (2, 32)
     assert found.dense.dtype == np.float32
     assert len(found.lexical) == 2
-    assert len(found.multi_vector) == 2
-    np.testing.assert_allclose(np.linalg.norm(found.multi_vector.flat, axis=1), 1, atol=1e-5)
+    assert len(found.multi) == 2
+    np.testing.assert_allclose(np.linalg.norm(found.multi.flat, axis=1), 1, atol=1e-5)
     only = m3.encode_document(["the quick fox"], views=["lexical"])
     assert only.dense is None
-    assert only.multi_vector is None
+    assert only.multi is None
     np.testing.assert_allclose(only.lexical.weights, found.lexical[0][1], atol=1e-5)
 
 
@@ -55,7 +55,7 @@ def test_describe(m3: Encoder) -> None:
 def test_strange_texts(m3: Encoder, text: str) -> None:
     found = m3.encode_document([text, "the fox", text])
     assert np.isfinite(found.dense).all()
-    assert np.isfinite(found.multi_vector.flat).all()
+    assert np.isfinite(found.multi.flat).all()
     np.testing.assert_allclose(found.dense[0], found.dense[2], atol=1e-5)
 
 
@@ -82,7 +82,7 @@ def test_the_number_of_a_late_text(m3: Encoder) -> None:
 def test_nothing_and_much_of_nothing(m3: Encoder) -> None:
     empty = m3.encode_document([])
     assert empty.dense.shape == (0, 32)
-    assert len(empty.multi_vector) == len(empty.lexical) == 0
+    assert len(empty.multi) == len(empty.lexical) == 0
     found = m3.encode_document([""] * 5000)
     assert found.dense.shape == (5000, 32)
 
@@ -102,7 +102,7 @@ def test_order_and_batches_do_not_matter(m3: Encoder) -> None:
     for i in (0, 57, 199):
         alone = m3.encode_document([texts[i]])
         np.testing.assert_allclose(alone.dense[0], whole.dense[i], atol=2e-5)
-        np.testing.assert_allclose(alone.multi_vector[0], whole.multi_vector[i], atol=2e-5)
+        np.testing.assert_allclose(alone.multi[0], whole.multi[i], atol=2e-5)
         np.testing.assert_array_equal(alone.lexical[0][0], whole.lexical[i][0])
 
 
@@ -129,11 +129,11 @@ def test_long_documents_lose_nothing(single: Path, tmp_path: Path) -> None:
     words = "fox " * 1000
     whole = asterism.load_encoder(folder).encode_document([words, "fox"])
     assert whole.truncated == 0
-    assert len(whole.multi_vector[0]) == 1001  # every token and one end, the beginning has no vector in this model
+    assert len(whole.multi[0]) == 1001  # every token and one end, the beginning has no vector in this model
     cut = asterism.load_encoder(folder, long="truncate").encode_document([words, "fox"])
     assert cut.truncated == 1
-    assert len(cut.multi_vector[0]) == 127
-    np.testing.assert_allclose(cut.multi_vector[1], whole.multi_vector[1], atol=1e-5)
+    assert len(cut.multi[0]) == 127
+    np.testing.assert_allclose(cut.multi[1], whole.multi[1], atol=1e-5)
 
 
 def test_windows_of_a_short_text_change_nothing(single: Path) -> None:
@@ -157,7 +157,7 @@ def test_more_than_one_cls(tmp_path: Path) -> None:
     pooled = encoder._backbone.run(["pooled"], row, np.array([row.shape[1]], np.int32), shares / shares.sum())["pooled"]
     found = encoder.encode_document([" ".join(words), "fox"])
     np.testing.assert_allclose(found.dense[0], pooled[0] / np.linalg.norm(pooled[0]), atol=1e-5)
-    assert len(found.multi_vector[0]) == len(ids) + 1  # no vector for any [CLS], one for the end
+    assert len(found.multi[0]) == len(ids) + 1  # no vector for any [CLS], one for the end
     plain = asterism.load_encoder(folder).encode_document(["fox"])
     np.testing.assert_allclose(found.dense[1], plain.dense[0], atol=1e-5)
     with pytest.raises(SettingError, match="cls_every"):
@@ -175,7 +175,7 @@ def test_lengths_out_of_range(single: Path, tmp_path: Path) -> None:
 def test_constant_vectors(tmp_path: Path) -> None:
     encoder = asterism.load_encoder(layouts.constbert(tmp_path / "model"))
     found = encoder.encode_document(["", "fox", "fox " * 500])
-    assert np.diff(found.multi_vector.offsets).tolist() == [8, 8, 8]
+    assert np.diff(found.multi.offsets).tolist() == [8, 8, 8]
     assert found.truncated == 1
     assert encoder.describe()["vectors_per_document"] == 8
 
@@ -193,7 +193,7 @@ def test_the_papers_full_pooling(tmp_path: Path) -> None:
     projected = states @ layouts.numbers("projection", (16, 32)).T
     mixed = (layouts.numbers("full", (64, 192)) @ projected.reshape(-1)).reshape(4, 16)
     expected = mixed / np.linalg.norm(mixed, axis=1, keepdims=True)
-    np.testing.assert_allclose(found.multi_vector[0], expected, atol=1e-5)
+    np.testing.assert_allclose(found.multi[0], expected, atol=1e-5)
     assert set(found.lexical[0][0]) <= set(ids[1:-1])  # neither the frame nor the padding has a weight
     assert encoder.describe()["vectors_per_document"] == 4
 
@@ -203,7 +203,7 @@ def test_int8(tmp_path: Path, layout: Callable[[Path], Path], least: float) -> N
     """On random weights; those of T5, whose attention is not scaled, are nearly chaotic."""
     folder = layout(tmp_path / "model")
     exact, coarse = (
-        asterism.load_encoder(folder, precision=precision).encode_document(layouts.TEXTS).multi_vector
+        asterism.load_encoder(folder, precision=precision).encode_document(layouts.TEXTS).multi
         for precision in ("float32", "int8")
     )
     np.testing.assert_array_equal(exact.offsets, coarse.offsets)
@@ -216,7 +216,7 @@ def test_long_rows_need_no_mask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     expected = asterism.load_encoder(folder).encode_document([text])
     monkeypatch.setattr("asterism.encoders.runtimes.onnx.LONG_ROW", 16)
     found = asterism.load_encoder(folder).encode_document([text])
-    np.testing.assert_allclose(found.multi_vector.flat, expected.multi_vector.flat, atol=1e-5)
+    np.testing.assert_allclose(found.multi.flat, expected.multi.flat, atol=1e-5)
 
 
 def test_wrong_arguments_are_told_at_once(m3: Encoder) -> None:

@@ -19,7 +19,7 @@ from asterism.search.fusion import M3
 from asterism.views.dense import segment as dense_segment
 from tests import layouts
 
-VIEWS = ("multi", "dense", "lexical")
+VIEWS = ("dense", "lexical", "multi")
 SUBSETS = [views for size in (1, 2, 3) for views in combinations(VIEWS, size)]
 METHODS = ["exact", "colbert", "xtr", "dense", "lexical", "hybrid", "hybrid:rrf", *(f"hybrid:{name}" for name in M3)]
 QUERY = "how to read the quick fox"
@@ -329,13 +329,13 @@ def test_a_wrong_fusion_is_not_kept(full: Retriever, wrong: Any) -> None:
     "views", [[], "dense", ["sparse"], ["dense", "Multi"], [None], 5, [["dense"]], ["multi_vector"]], ids=repr
 )
 def test_unknown_views(single: Path, tmp_path: Path, views: Any) -> None:
-    with pytest.raises(InputError, match="expected some of multi, dense, lexical"):
+    with pytest.raises(InputError, match="expected some of dense, lexical, multi"):
         Retriever.create(tmp_path / "x.ast", single, views=views)
     assert not list(tmp_path.iterdir())
 
 
 def test_views_that_the_model_has_not(single: Path, tokens: Path, tmp_path: Path) -> None:
-    for model, view, has in ((single, "multi", "dense"), (tokens, "dense", "multi_vector")):
+    for model, view, has in ((single, "multi", "dense"), (tokens, "dense", "multi")):
         with pytest.raises(InputError, match=rf"the model has no {view} vectors \(it has {has}\)"):
             Retriever.create(tmp_path / "x.ast", model, views=[view, "lexical"])
     assert not list(tmp_path.iterdir())

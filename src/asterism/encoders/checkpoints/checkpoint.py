@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ...errors import AsterismError, CheckpointError
+from ...settings import VIEWS, View
 from ..graph.bert import Bert
 from ..graph.graph import Graph
 from ..graph.heads import DenseHead, LexicalHead, Linear, MultiVectorHead
@@ -89,18 +90,18 @@ class Checkpoint:
     query: TextRules
     dense: DenseHead | None = None
     lexical: LexicalHead | None = None
-    multi_vector: MultiVectorHead | None = None
+    multi: MultiVectorHead | None = None
 
     def __post_init__(self) -> None:
         """The tokenizer must fit the transformer, the rules its positions, the heads the memory."""
         refuse_foreign_ids(self.tokenizer, self.transformer)
         for side, rules in (("documents", self.document), ("queries", self.query)):
             self._check(side, rules)
-        heads = [head for head in (self.dense, self.multi_vector) if head]
+        heads = [head for head in (self.dense, self.multi) if head]
         for layer in (layer for head in heads for layer in head.layers if isinstance(layer, Linear)):
             if len(layer.weight) > WIDEST:
                 raise CheckpointError(f"{self.folder}: vectors of {len(layer.weight)} numbers, expected up to {WIDEST}")
-        pooling = self.multi_vector.pooling if self.multi_vector else None
+        pooling = self.multi.pooling if self.multi else None
         if pooling and not pooling.positions == self.document.length == self.document.expand_to:
             raise CheckpointError(
                 f"{self.folder}: documents of {self.document.length} tokens, filled up to {self.document.expand_to}, "
@@ -127,9 +128,9 @@ class Checkpoint:
             )
 
     @property
-    def views(self) -> tuple[str, ...]:
-        """Of dense, lexical, multi_vector: those it has."""
-        return tuple(name for name in ("dense", "lexical", "multi_vector") if getattr(self, name) is not None)
+    def views(self) -> tuple[View, ...]:
+        """Of dense, lexical, multi: those it has."""
+        return tuple(name for name in VIEWS if getattr(self, name) is not None)
 
 
 def refuse_foreign_ids(tokenizer: TextTokenizer, transformer: Transformer) -> None:

@@ -160,9 +160,9 @@ def _write_views(graph: Graph, checkpoint: Checkpoint, masked: bool) -> None:
     if checkpoint.lexical:
         weights = graph.node("Squeeze", checkpoint.lexical.layer.write(graph, states), graph.constant(np.array([2])))
         graph.output("lexical", weights, ["rows", "tokens"])
-    if checkpoint.multi_vector:
-        graph.output("vectors", written(checkpoint.multi_vector.layers, graph, states), ["rows", "tokens", None])
-        if checkpoint.multi_vector.pooling:
+    if checkpoint.multi:
+        graph.output("vectors", written(checkpoint.multi.layers, graph, states), ["rows", "tokens", None])
+        if checkpoint.multi.pooling:
             graph.output("states", states, ["rows", "tokens", checkpoint.transformer.hidden])
 
 

@@ -51,8 +51,8 @@ class TorchBackbone:
                 outputs[name] = np.einsum("rt,rth->rh", pool, states)
             elif name == "lexical" and self._checkpoint.lexical:
                 outputs[name] = self._checkpoint.lexical.layer(states)[..., 0]
-            elif name == "vectors" and self._checkpoint.multi_vector:
-                outputs[name] = through(self._checkpoint.multi_vector.layers, states)
+            elif name == "vectors" and self._checkpoint.multi:
+                outputs[name] = through(self._checkpoint.multi.layers, states)
             else:
                 outputs[name] = states
         return outputs

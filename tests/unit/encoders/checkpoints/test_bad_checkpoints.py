@@ -158,14 +158,14 @@ def test_a_pickle_that_wants_to_run_code(tmp_path: Path) -> None:
 
 def test_links_are_followed(good: Path, tmp_path: Path) -> None:
     """As in the hub's cache: the file behind a link has another name."""
-    expected = asterism.load_encoder(good).encode_query(["fox"]).multi_vector.flat
+    expected = asterism.load_encoder(good).encode_query(["fox"]).multi.flat
     linked = tmp_path / "snapshot"
     shutil.copytree(good, linked)
     (tmp_path / "blobs").mkdir()
     (linked / "model.safetensors").rename(tmp_path / "blobs" / "0123abc")
     (linked / "model.safetensors").symlink_to(tmp_path / "blobs" / "0123abc")
-    np.testing.assert_array_equal(asterism.load_encoder(linked).encode_query(["fox"]).multi_vector.flat, expected)
-    np.testing.assert_array_equal(asterism.load_encoder(good).encode_query(["fox"]).multi_vector.flat, expected)
+    np.testing.assert_array_equal(asterism.load_encoder(linked).encode_query(["fox"]).multi.flat, expected)
+    np.testing.assert_array_equal(asterism.load_encoder(good).encode_query(["fox"]).multi.flat, expected)
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_a_sentence_t5_is_no_xtr(tmp_path: Path) -> None:
 def test_a_broken_memory_of_hashes(good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASTERISM_CACHE", str(tmp_path))
     (tmp_path / "hashes.json").write_text("[]")
-    assert asterism.load_encoder(good).views == ("multi_vector",)
+    assert asterism.load_encoder(good).views == ("multi",)
     (tmp_path / "hashes.json").write_text('{"x": 3}')
     for file in (tmp_path / "graphs").iterdir():
         file.write_bytes(file.read_bytes()[:-5])  # a damaged graph is written again
@@ -260,6 +260,6 @@ def test_a_broken_memory_of_hashes(good: Path, tmp_path: Path, monkeypatch: pyte
 def test_the_same_files_read_in_two_ways(tmp_path: Path) -> None:
     """A graph in the cache belongs to the views it has, not to the files alone."""
     checkpoint = open_checkpoint(layouts.sentence_transformer(tmp_path / "model"))
-    assert Encoder(checkpoint, EncoderSettings()).encode_document(["fox"]).multi_vector is None
-    more = replace(checkpoint, multi_vector=MultiVectorHead(()))
-    assert len(Encoder(more, EncoderSettings()).encode_document(["fox"]).multi_vector) == 1
+    assert Encoder(checkpoint, EncoderSettings()).encode_document(["fox"]).multi is None
+    more = replace(checkpoint, multi=MultiVectorHead(()))
+    assert len(Encoder(more, EncoderSettings()).encode_document(["fox"]).multi) == 1

@@ -88,7 +88,7 @@ def read(folder: Path) -> Checkpoint:
         lexical=LexicalHead(reader.lexical(lexical["layer"]), _ids(lexical["dropped"], tokenizer, file))
         if lexical
         else None,
-        multi_vector=reader.multi_vector(vectors) if vectors else None,
+        multi=reader.multi(vectors) if vectors else None,
     )
     reader.refuse_unused()
     return checkpoint
@@ -140,7 +140,7 @@ class HeadReader:
             )
         return layer
 
-    def multi_vector(self, section: Mapping[str, Any]) -> MultiVectorHead:
+    def multi(self, section: Mapping[str, Any]) -> MultiVectorHead:
         """Layers, and pooling over positions or by the paper's full matrix: its shape tells."""
         layers, entry = self.layers(section["layers"]), section.get("pooling")
         if entry is None:

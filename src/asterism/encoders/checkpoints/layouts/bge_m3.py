@@ -49,7 +49,7 @@ def read(folder: Path) -> Checkpoint:
         query=rules,
         dense=DenseHead("cls", (UnitLength(),)),
         lexical=LexicalHead(_head(folder / "sparse_linear.pt", 1, hidden, "relu"), dropped),
-        multi_vector=MultiVectorHead((_head(folder / "colbert_linear.pt", None, hidden, "identity"), UnitLength())),
+        multi=MultiVectorHead((_head(folder / "colbert_linear.pt", None, hidden, "identity"), UnitLength())),
     )
 
 

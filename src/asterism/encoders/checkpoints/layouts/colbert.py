@@ -50,7 +50,7 @@ def read(folder: Path) -> Checkpoint:
             skipped=punctuation(tokenizer) if settings.get("mask_punctuation", True) else frozenset(),
         ),
         query=query_rules(folder, tokenizer, settings),
-        multi_vector=MultiVectorHead((projection, UnitLength())),
+        multi=MultiVectorHead((projection, UnitLength())),
     )
 
 

@@ -56,5 +56,5 @@ def read(folder: Path) -> Checkpoint:
             windows=False,
         ),
         query=query_rules(folder, tokenizer, settings),
-        multi_vector=MultiVectorHead((projection, UnitLength()), pooling),
+        multi=MultiVectorHead((projection, UnitLength()), pooling),
     )

@@ -72,7 +72,7 @@ def read(folder: Path) -> Checkpoint:
         ),
         document=document,
         query=query,
-        multi_vector=MultiVectorHead((*layers, *unit)),
+        multi=MultiVectorHead((*layers, *unit)),
     )
 
 

@@ -48,5 +48,5 @@ def read(folder: Path) -> Checkpoint:
         files=files_read(folder, tokenizer, weights, *module_files(folder, [dense])),
         document=rules,
         query=rules,
-        multi_vector=MultiVectorHead((dense_layer(dense, transformer.hidden), UnitLength())),
+        multi=MultiVectorHead((dense_layer(dense, transformer.hidden), UnitLength())),
     )
