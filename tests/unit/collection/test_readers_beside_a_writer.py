@@ -9,8 +9,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from asterism.collection import collection as collection_module
 from asterism.collection import writer as collection_writer
+from asterism.collection.catalog import CatalogReader
 from asterism.collection.collection import Collection
+from asterism.errors import IndexBusy
 from tests.unit.collection.groups import compact, found, ids_of, put, remove
 
 SECONDS = 3.0
@@ -102,6 +105,24 @@ def test_checking_while_another_writes_finds_no_damage(collection: Collection) -
     done.set()
     thread.join()
     assert errors == []
+
+
+def test_a_check_refuses_writers_and_leaves_readers_alone(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Collection.open(collection.path)
+    check, looks = CatalogReader.check, []
+
+    def look(catalog: CatalogReader) -> None:
+        looks.append(other.get(["0-0"]))
+        with pytest.raises(IndexBusy), other.writing():
+            pass
+        check(catalog)
+
+    monkeypatch.setattr(collection_module, "PATIENCE", 0)
+    monkeypatch.setattr(CatalogReader, "check", look)
+    collection.check()
+    assert len(looks) == 1
 
 
 def test_documents_can_be_used_while_they_are_listed(collection: Collection) -> None:
