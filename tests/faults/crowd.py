@@ -1,6 +1,7 @@
-"""One process of a crowd: `python -m tests.faults.crowd read|add|compact FOLDER SECONDS SEED`.
+"""One process of a crowd: `python -m tests.faults.crowd read|add|compact FOLDER WORKS SEED`.
 
-Prints how often it did its work, how often it was told to wait, and the longest that one search took.
+Works until its standard input is closed. Prints a line when it has done its work WORKS times, and at the end how often
+it did it, how often it was refused because another was writing, and the longest time that one piece of work took.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 from asterism import Collection, Document
 from asterism.errors import IndexBusy
 from tests.conftest import found_in
+from tests.faults.beside import is_stopped
 from tests.faults.driver import views_of
 
 
@@ -31,16 +33,17 @@ def work(role: str, collection: Collection, number: int, rng: random.Random) -> 
             writer.compact()
 
 
-def main(role: str, folder: Path, seconds: float, seed: int) -> None:
+def main(role: str, folder: Path, works: int, seed: int) -> None:
     rng, collection = random.Random(seed), Collection.open(folder)
     done = busy = 0
     longest = 0.0
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
+    while not is_stopped():
         begin = time.monotonic()
         try:
             work(role, collection, done, rng)
             done += 1
+            if done == works:
+                print("enough", flush=True)
         except IndexBusy:
             busy += 1
         longest = max(longest, time.monotonic() - begin)
@@ -48,4 +51,4 @@ def main(role: str, folder: Path, seconds: float, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4]))
+    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))

@@ -5,8 +5,6 @@ python -m tests.faults.driver FOLDER MODE(k|f) FAULTS SEED      prints the count
 
 from __future__ import annotations
 
-import ctypes
-import os
 import random
 import signal
 import sys
@@ -18,14 +16,13 @@ import numpy as np
 
 from asterism import Collection, Document, Representations, TokenSearch, TokenVectors
 from asterism.collection import writer as collection_writer
-from asterism.errors import AsterismError, IndexFolderError
+from asterism.errors import AsterismError
 from asterism.terms.counting import count_words
 from tests.conftest import ALL_VIEWS, found_in
+from tests.faults.children import REPORTED, in_child
 
 DIMENSIONS = 16
 EXACT = TokenSearch(method="exact")
-REPORTED = 7  # exit code of a child that got an error of ours
-FAULTS = ctypes.CDLL(None)
 
 Contents = dict[str, str]  # id -> text
 
@@ -72,8 +69,8 @@ class Operation:
             metadata = {"number": number, "tags": ["a", id]}
             self.documents.append(Document(id=id, text=self.after[id], metadata=metadata))
 
-    def run(self, collection: Collection) -> None:
-        with collection.writing() as writer:
+    def run(self, folder: Path) -> None:
+        with Collection.open(folder).writing() as writer:
             if self.documents:
                 texts = [document.text for document in self.documents]
                 writer.add(self.documents, views_of(texts), update=self.kind == "update")
@@ -83,33 +80,6 @@ class Operation:
                 writer.compact()
             else:
                 writer.settle()
-
-
-def in_child(folder: Path, operation: Operation, at: int, mode: str) -> tuple[int, int]:
-    """Exit code (or -signal), and how many file operations it got to."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            collection = Collection.open(folder)
-            FAULTS.faults_arm(ctypes.c_long(at), ord(mode))
-            try:
-                operation.run(collection)
-                code = 0
-            except IndexFolderError as error:
-                code = REPORTED if len(str(error).splitlines()) == 1 else 1
-            count = FAULTS.faults_count()
-            FAULTS.faults_arm(ctypes.c_long(-1), 0)
-            os.write(writer, str(count).encode())
-        except BaseException as error:
-            print(repr(error), file=sys.stderr)
-        os._exit(code)
-    os.close(writer)
-    with os.fdopen(reader) as pipe:
-        count = pipe.read()
-    _, status = os.waitpid(child, 0)
-    return (-os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)), int(count or 0)
 
 
 def verify(folder: Path, choices: list[Contents], rng: random.Random) -> Contents:
@@ -158,7 +128,8 @@ def main(folder: Path, mode: str, faults: int, seed: int) -> None:
     while outcomes["faults"] < faults:
         number += 1
         operation = Operation(rng, contents, number)
-        code, count = in_child(folder, operation, rng.randint(1, 3 * length[operation.kind] // 2), mode)
+        at = rng.randint(1, 3 * length[operation.kind] // 2)
+        code, count = in_child(lambda operation=operation: operation.run(folder), at, mode)
         if code == 0:  # it ended before the fault
             length[operation.kind] = max(10, count)
             if verify(folder, [operation.after], rng) != operation.after:

@@ -1,37 +1,43 @@
-"""One process of the concurrency test: `python -m tests.faults.readers_and_writer write|read FOLDER SECONDS SEED`.
+"""One process of the concurrency test: `python -m tests.faults.readers_and_writer write|read FOLDER COUNT SEED`.
 
 Documents come and go in groups of five that share a field, one commit a group: whoever sees four of them saw something
-that was never committed. Prints how often it looked.
+that was never committed. When its standard input is closed the writer makes COUNT commits, and a reader, which has
+printed a line after COUNT searches, stops and prints how many there were.
 """
 
 from __future__ import annotations
 
 import random
 import sys
-import time
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 from asterism import Collection, Document, TokenSearch
+from tests.faults.beside import is_stopped
 from tests.faults.driver import vectors_of, views_of
 
 GROUP = 5
 
 
-def add_group(collection: Collection, group: int) -> None:
-    documents = [Document(f"g{group}-{i}", f"{group} {i}", metadata={"group": group}) for i in range(GROUP)]
+def add_groups(collection: Collection, groups: Iterable[int]) -> None:
+    """In one commit."""
+    documents = [
+        Document(f"g{group}-{i}", f"{group} {i}", metadata={"group": group}) for group in groups for i in range(GROUP)
+    ]
     with collection.writing() as writer:
         writer.add(documents, views_of([document.text for document in documents]))
 
 
-def write(collection: Collection, until: float, rng: random.Random) -> int:
+def write(collection: Collection, count: int, rng: random.Random) -> None:
     groups = sorted({document.metadata["group"] for document in collection.documents()})
-    commits, group = 0, max(groups)
-    while time.monotonic() < until:
+    group = max(groups)
+    sys.stdin.read()
+    for _ in range(count):
         what = rng.random()
         if what < 0.6:
             group += 1
-            add_group(collection, group)
+            add_groups(collection, [group])
             groups.append(group)
         elif what < 0.9 and len(groups) > 10:
             gone = groups.pop(rng.randrange(len(groups)))
@@ -40,13 +46,11 @@ def write(collection: Collection, until: float, rng: random.Random) -> int:
         else:
             with collection.writing() as writer:
                 writer.compact() if what > 0.95 else writer.settle()
-        commits += 1
-    return commits
 
 
-def read(collection: Collection, until: float, rng: random.Random) -> int:
+def read(collection: Collection, count: int, rng: random.Random) -> None:
     looks = 0
-    while time.monotonic() < until:
+    while not is_stopped():
         method = rng.choice(["exact", "colbert", "xtr"])
         query = vectors_of([f"{rng.randrange(60)} {rng.randrange(GROUP)}"])[0]
         k = rng.choice([3, 10, 10_000])
@@ -60,10 +64,11 @@ def read(collection: Collection, until: float, rng: random.Random) -> int:
         if [score for _, score in hits] != sorted((score for _, score in hits), reverse=True):
             raise SystemExit("scores out of order")
         looks += 1
-    return looks
+        if looks == count:
+            print("enough", flush=True)
+    print(looks)
 
 
 if __name__ == "__main__":
-    role, folder, seconds, seed = sys.argv[1:]
-    opened = Collection.open(Path(folder))
-    print((write if role == "write" else read)(opened, time.monotonic() + float(seconds), random.Random(seed)))
+    role, folder, count, seed = sys.argv[1:]
+    (write if role == "write" else read)(Collection.open(Path(folder)), int(count), random.Random(seed))

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import signal
-import subprocess
-import sys
-import time
 import zlib
 from pathlib import Path
 
@@ -165,44 +160,6 @@ def test_arrays_are_npy_files(index: TokenIndex) -> None:
     for file in index.path.rglob("*.npy"):
         assert np.load(file).nbytes + file.read_bytes().index(b"\n") + 1 == file.stat().st_size
         assert (file.read_bytes().index(b"\n") + 1) % 64 == 0
-
-
-BUILD = """
-import sys
-sys.path.insert(0, sys.argv[2])
-from asterism import TokenIndex
-from tests.conftest import make_vectors
-vectors = make_vectors(3000, 64, longest=40)
-print("ready", flush=True)
-index = TokenIndex.build(sys.argv[1], vectors, threads=1)
-print("built", flush=True)
-for seed in range(20):
-    index = index.add(make_vectors(500, 64, longest=40, seed=seed))
-"""
-
-
-@pytest.mark.parametrize("delay", np.linspace(0.0, 1.2, 12))
-def test_a_killed_writer_leaves_the_old_state(delay: float, tmp_path: Path) -> None:
-    root = str(Path(__file__).parents[2])
-    target = tmp_path / "x.tokens"
-    process = subprocess.Popen([sys.executable, "-c", BUILD, str(target), root], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    time.sleep(float(delay))
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    process.stdout.close()
-    if target.exists():
-        index = TokenIndex.open(target)
-        index.check()
-        assert len(index) >= 3000
-        assert (len(index) - 3000) % 500 == 0
-        assert len(index.add(make_vectors(3, 64))) == len(index) + 3
-    else:
-        with pytest.raises(NotAnIndex):
-            TokenIndex.open(target)
-        assert len(TokenIndex.build(target, make_vectors(10, 64))) == 10
-        assert [path.name for path in tmp_path.iterdir()] == ["x.tokens"]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -24,8 +25,8 @@ def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return library
 
 
-def drive(shim: Path, folder: Path, mode: str, faults: int, seed: int) -> str:
-    command = [sys.executable, "-m", "tests.faults.driver", str(folder), mode, str(faults), str(seed)]
+def run(shim: Path, module: str, *arguments: object) -> str:
+    command = [sys.executable, "-m", f"tests.faults.{module}", *map(str, arguments)]
     environment = {**os.environ, "LD_PRELOAD": str(shim), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(command, cwd=HERE.parents[1], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -35,13 +36,24 @@ def drive(shim: Path, folder: Path, mode: str, faults: int, seed: int) -> str:
 
 @pytest.mark.parametrize("mode", ["k", "f"], ids=["killed", "disk full"])
 def test_a_few_faults(shim: Path, tmp_path: Path, mode: str) -> None:
-    assert "faults 15" in drive(shim, tmp_path / "x.ast", mode, 15, 3)
+    assert "faults 15" in run(shim, "driver", tmp_path / "x.ast", mode, 15, 3)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("mode", "faults"), [("k", 400), ("f", 150)], ids=["killed", "disk full"])
 def test_many_faults(shim: Path, tmp_path: Path, mode: str, faults: int, capsys: pytest.CaptureFixture[str]) -> None:
-    counts = drive(shim, tmp_path / "x.ast", mode, faults, 11)
+    counts = run(shim, "driver", tmp_path / "x.ast", mode, faults, 11)
     with capsys.disabled():
         print(f"\n{'killed' if mode == 'k' else 'disk full'}: {counts.strip()}")
     assert f"faults {faults}" in counts
+
+
+def test_a_killed_writer_of_a_token_index(shim: Path, tmp_path: Path) -> None:
+    """Its build leaves no index or a whole one, its add the old one or the new one; done again, both end."""
+    counts = run(shim, "token_index_driver", tmp_path / "x", 10)
+    assert re.findall(r"(\w+: \w+ state)", counts) == [
+        "add: new state",
+        "add: old state",
+        "build: new state",
+        "build: old state",
+    ]

@@ -1,10 +1,8 @@
-"""Ten readers while a writer adds, deletes and compacts; two writers; a folder that cannot be written."""
+"""Readers in other processes while a writer adds, deletes and compacts; a folder that cannot be written."""
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,51 +11,44 @@ from asterism import Collection, Document, TokenSearch
 from asterism.collection import writer as collection_writer
 from asterism.errors import IndexFolderError
 from tests.conftest import ALL_VIEWS, in_all_views, make_query, make_vectors
-from tests.faults.readers_and_writer import add_group
-
-ROOT = Path(__file__).parents[2]
-
-
-def start(role: str, folder: Path, seconds: float, seed: int) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "tests.faults.readers_and_writer", role, str(folder), str(seconds), str(seed)]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+from tests.faults.beside import ended, start, stop, wait_for_line
+from tests.faults.readers_and_writer import add_groups
 
 
-def readers_and_writer(folder: Path, seconds: float, readers: int) -> tuple[int, int]:
-    """Commits and looks."""
+def readers_and_writer(folder: Path, readers: int, commits: int) -> int:
+    """So many commits while so many readers search; the number of searches."""
     collection = Collection.create(folder, ALL_VIEWS, {})
-    for group in range(30):
-        add_group(collection, group)
+    add_groups(collection, range(20))
+    add_groups(collection, range(20, 30))
     with collection.writing() as writer:
         before = collection_writer.FLAT_TOKENS
         collection_writer.FLAT_TOKENS = 500
         writer.settle()
         collection_writer.FLAT_TOKENS = before
     collection.close()
-    running = [start("write", folder, seconds, 0)] + [start("read", folder, seconds, n + 1) for n in range(readers)]
-    counts = []
-    for process in running:
-        out, errors = process.communicate()
-        assert process.returncode == 0, out + errors
-        counts.append(int(out))
+    reading = [start("readers_and_writer", "read", folder, 1, number + 1) for number in range(readers)]
+    writing = start("readers_and_writer", "write", folder, commits, 0)
+    with ended([*reading, writing]):
+        for process in reading:
+            assert wait_for_line(process) == "enough\n"
+        stop([writing])
+        searches = sum(int(out) for out in stop(reading))
     collection = Collection.open(folder)
     collection.check()
     collection.close()
-    return counts[0], sum(counts[1:])
+    return searches
 
 
 def test_three_readers_and_a_writer(tmp_path: Path) -> None:
-    commits, looks = readers_and_writer(tmp_path / "x.ast", 3, 3)
-    assert commits > 0
-    assert looks > 0
+    assert readers_and_writer(tmp_path / "x.ast", 3, 12) > 3
 
 
 @pytest.mark.slow
 def test_ten_readers_and_a_writer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    commits, looks = readers_and_writer(tmp_path / "x.ast", 40, 10)
+    searches = readers_and_writer(tmp_path / "x.ast", 10, 200)
     with capsys.disabled():
-        print(f"\nten readers: {commits} commits, {looks} searches, all consistent")
-    assert commits > 20
+        print(f"\nten readers: 200 commits, {searches} searches, all consistent")
+    assert searches > 10
 
 
 def small(path: Path) -> Collection:
