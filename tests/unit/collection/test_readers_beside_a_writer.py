@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from asterism.collection.collection import Collection
 from asterism.errors import IndexBusy
 from tests.unit.collection.groups import compact, found, ids_of, put, remove
 
-SECONDS = 3.0
+CHANGES = 20
 
 
 def test_a_search_while_another_thread_writes_is_consistent(
@@ -25,22 +24,10 @@ def test_a_search_while_another_thread_writes_is_consistent(
     """Groups of five come and go as wholes; the codec is trained, merged and trained again meanwhile."""
     for name, value in {"FLAT_TOKENS": 60, "MOST_SEGMENTS": 3, "OUTGROWN": 2}.items():
         monkeypatch.setattr(collection_writer, name, value)
-    end = time.monotonic() + SECONDS
-    errors: list[BaseException] = []
-    searches = 0
-
-    def guarded(work: Callable[[], None]) -> None:
-        try:
-            while time.monotonic() < end and not errors:
-                work()
-        except BaseException as error:
-            errors.append(error)
-            raise
-
     rng = np.random.default_rng(0)
-    there = {0}
+    there, codecs = {0}, set()
 
-    def write() -> None:
+    def change() -> None:
         group = int(rng.integers(12))
         if group not in there:
             put(collection, group)
@@ -55,56 +42,57 @@ def test_a_search_while_another_thread_writes_is_consistent(
                 writer.settle()
         if rng.random() < 0.2:
             compact(collection)
+        codecs.add(collection.snapshot().state.codec)
 
-    def reading(reader: Collection, method: str) -> Callable[[], None]:
-        def read() -> None:
-            nonlocal searches
-            group = searches % 12
+    def read(reader: Collection, method: str) -> int:
+        """The number of looks, of which at least one was taken before the first change."""
+        looks = 0
+        while not written.is_set():
+            group = looks % 12
             assert found(reader, group, method) in ([], ids_of(group))
             everything = found(reader, None, method)
             groups = {int(id.split("-")[0]) for id in everything}
             assert everything == ids_of(*groups)
-            searches += 1
-
-        return read
+            looks += 1
+            if looks == 1:
+                started.wait()
+        return looks
 
     other = Collection.open(collection.path)
-    readers = [reading(collection, "colbert"), reading(other, "exact"), reading(other, "xtr")]
-    threads = [threading.Thread(target=guarded, args=(work,)) for work in (write, *readers)]
-    hook = threading.excepthook
-    threading.excepthook = lambda _: None
-    try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        threading.excepthook = hook
-    assert errors == []
-    assert searches > 20
+    searches = [(collection, "colbert"), (other, "exact"), (other, "xtr")]
+    started, written = threading.Barrier(1 + len(searches), timeout=60), threading.Event()
+    with ThreadPoolExecutor(len(searches)) as pool:
+        readers = [pool.submit(read, *search) for search in searches]
+        try:
+            started.wait()
+            for _ in range(CHANGES):
+                change()
+        finally:
+            written.set()
+        assert sum(reader.result() for reader in readers) > len(readers)
+    assert len(codecs) > 2
     assert found(other) == found(collection) == ids_of(*there)
     other.check()
 
 
 def test_checking_while_another_writes_finds_no_damage(collection: Collection) -> None:
     reader = Collection.open(collection.path)
-    done = threading.Event()
-    errors: list[BaseException] = []
+    started, written = threading.Event(), threading.Event()
 
-    def checking() -> None:
+    def check() -> None:
+        while not written.is_set():
+            reader.check()
+            started.set()
+
+    with ThreadPoolExecutor(1) as pool:
+        checks = pool.submit(check)
         try:
-            while not done.is_set():
-                reader.check()
-        except BaseException as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=checking)
-    thread.start()
-    for group in range(1, 25):
-        put(collection, group)
-    done.set()
-    thread.join()
-    assert errors == []
+            assert started.wait(60)
+            for group in range(1, 25):
+                put(collection, group)
+        finally:
+            written.set()
+        checks.result()
 
 
 def test_a_check_refuses_writers_and_leaves_readers_alone(
