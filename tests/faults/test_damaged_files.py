@@ -20,7 +20,9 @@ METHODS = ["exact", "colbert", "xtr"]
 
 
 def files_of(index: TokenIndex) -> list[Path]:
-    return sorted(path for path in index.path.rglob("*") if path.is_file() and path.stat().st_size)
+    found = sorted(path for path in index.path.rglob("*") if path.is_file() and path.stat().st_size)
+    assert {MANIFEST, "codes.npy", "centroids.npy"} < {path.name for path in found}
+    return found
 
 
 def test_check_passes(index: TokenIndex) -> None:
@@ -157,7 +159,8 @@ def test_arrays_that_do_not_belong_together(index: TokenIndex) -> None:
 
 
 def test_arrays_are_npy_files(index: TokenIndex) -> None:
-    for file in index.path.rglob("*.npy"):
+    files = [file for file in files_of(index) if file.name != MANIFEST]
+    for file in files:
         assert np.load(file).nbytes + file.read_bytes().index(b"\n") + 1 == file.stat().st_size
         assert (file.read_bytes().index(b"\n") + 1) % 64 == 0
 

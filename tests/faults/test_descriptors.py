@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from asterism import Collection, Document, Representations, TokenIndex, Views
+from asterism import Collection, Document, Representations, TokenIndex, TokenSearch, Views
 from asterism.collection import writer as collection_writer
 from asterism.errors import DamagedIndex, IndexFolderError
 from asterism.storage.arrays import ArrayWriter
@@ -100,10 +100,9 @@ def test_what_a_token_index_merged_is_what_was_added(tmp_path: Path) -> None:
         index = index.add(part)
     whole = TokenIndex.build(tmp_path / "whole", parts, bits=32)
     query = make_query(16)
-    for method in ("exact",):
-        found, expected = index.search(query, 85), whole.search(query, 85)
-        assert found.ids.tolist() == expected.ids.tolist(), method
-        assert found.scores.tolist() == expected.scores.tolist()
+    found, expected = (one.search(query, 85, TokenSearch(method="exact")) for one in (index, whole))
+    assert found.ids.tolist() == expected.ids.tolist()
+    assert found.scores.tolist() == expected.scores.tolist()
 
 
 def test_short_lived_threads_leave_nothing_open(tmp_path: Path) -> None:

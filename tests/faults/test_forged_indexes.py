@@ -43,6 +43,7 @@ def test_many_forgeries(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     counts = forge_many(tmp_path, 600, 5)
     with capsys.disabled():
         print(f"\nforged: {counts}")
+    assert "of 600" in counts
 
 
 @pytest.fixture

@@ -82,6 +82,8 @@ def launder(index: tuple[Path, Texts], work: Path, flips: int, seed: int) -> Cou
         shutil.copytree(original, copy)
         what = flip(copy, rng, number % 2 == 0)
         damaged = is_damaged(copy)
+        if not damaged:
+            assert searches(copy) == expected, f"another answer after {what}"
         write_and_look(copy)
         if damaged and not is_damaged(copy):
             counts["gone with what was replaced"] += 1
@@ -99,8 +101,6 @@ def launder(index: tuple[Path, Texts], work: Path, flips: int, seed: int) -> Cou
         assert len(texts) - len(found) <= min(1, repair.lost), f"documents are missing after {what}: {repair}"
         counts["lost with its own row"] += repair.lost
         counts["damaged" if damaged else "nothing that counts"] += 1
-        if not damaged:
-            assert searches(original) == expected
         shutil.rmtree(copy)
     return counts
 
@@ -116,6 +116,7 @@ def test_much_damage_is_not_laundered(
     counts = launder(index, tmp_path, 1000, 4)
     with capsys.disabled():
         print(f"\nflips: {dict(counts)}")
+    assert counts["damaged"] > 400
 
 
 @pytest.mark.parametrize("name", ["codes", "centroids", "scales", "list_documents"])

@@ -10,11 +10,16 @@ from pathlib import Path
 import pytest
 
 from asterism import Collection, Document
+from asterism.collection.format import VERSION
 from asterism.errors import DamagedIndex
 from tests.conftest import in_all_views, make_vectors
 from tests.golden.index_files import HERE, answers
 
 FOLDERS = sorted(path for path in HERE.iterdir() if path.name.startswith("index-") and path.is_dir())
+
+
+def test_every_format_has_an_index() -> None:
+    assert [folder.name for folder in FOLDERS] == [f"index-{version}" for version in range(1, VERSION + 1)]
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)

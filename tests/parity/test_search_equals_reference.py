@@ -86,5 +86,7 @@ def test_kernels_write_the_same_bytes(codec: dict, tmp_path: Path, monkeypatch: 
         for kernels in KERNELS:
             monkeypatch.setenv("ASTERISM_KERNELS", kernels)
             folders.append(TokenIndex.build(tmp_path / f"{kernels}-{d}", vectors, **codec).path)
-        for file in sorted(path.relative_to(folders[0]) for path in folders[0].rglob("*.npy")):
+        files = sorted(path.relative_to(folders[0]) for path in folders[0].rglob("*.npy"))
+        assert files
+        for file in files:
             assert len({(folder / file).read_bytes() for folder in folders}) == 1, file

@@ -125,12 +125,15 @@ def test_threads_and_chunks_change_nothing(bits: int, tmp_path: Path) -> None:
         "list": TokenIndex.build(tmp_path / "list", list(pieces()), bits=bits, threads=2),
         "iterator": TokenIndex.build(tmp_path / "iterator", pieces(), bits=bits, threads=2),
     }
+    whole = built.pop("whole")
+    files = [file.relative_to(whole.path) for file in whole.path.rglob("*.npy")]
+    assert files
     for index in built.values():
-        for file in sorted(index.path.rglob("*.npy")):
-            other = built["whole"].path / file.relative_to(index.path)
-            assert file.read_bytes() == other.read_bytes(), file
+        assert sorted(file.relative_to(index.path) for file in index.path.rglob("*.npy")) == sorted(files)
+        for file in files:
+            assert (index.path / file).read_bytes() == (whole.path / file).read_bytes(), index.path / file
     many = [make_query(64, 1 + i % 20, i) for i in range(30)]
-    index = built["whole"]
+    index = whole
     for method in METHODS:
         small = {"probes": 4, "candidates": 60, "refine": 20}
         one = index.search_many(many, 10, TokenSearch(method=method, **small))

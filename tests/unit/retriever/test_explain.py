@@ -7,37 +7,24 @@ from typing import Any
 
 import pytest
 
-from asterism import Explanation, Retriever, TokenSearch
+from asterism import Retriever, TokenSearch
 from tests import layouts
+from tests.unit.retriever.all_views import places_are_right
 from tests.unit.retriever.documents import FEW, METHODS, QUERIES, Put, words
-
-
-def spans_are_right(explanation: Explanation) -> int:
-    """Checks every place; returns how many there were."""
-    document, places = explanation.document, 0
-    for match in explanation.matches:
-        if match.query_begin >= 0:
-            asked = explanation.query[match.query_begin : match.query_end]
-            assert asked.lower() == match.query_token.removeprefix("##")
-        if match.begin >= 0:
-            source = {"title": document.title, "text": document.text}[match.field]
-            assert source[match.begin : match.end].lower() == match.token.removeprefix("##")
-            places += 1
-        else:
-            assert (match.field, match.end) == ("", -1)
-    return places
 
 
 @pytest.mark.parametrize("method", ["exact", "colbert"])
 def test_an_explanation_adds_up_to_the_score(clustered: Retriever, method: Any) -> None:
     assert clustered.info()["centroids"] > 1
     for query in QUERIES:
-        for hit in clustered.search(query, 8, method=method):
+        hits = clustered.search(query, 8, method=method)
+        assert len(hits) == 8
+        for hit in hits:
             explanation = clustered.explain(query, hit.id, method=method)
             assert explanation.score == hit.score
             assert sum(match.similarity for match in explanation.matches) == pytest.approx(hit.score, rel=1e-5)
             assert explanation.imputed == 0
-            assert spans_are_right(explanation) > 0
+            assert places_are_right(explanation) > 0
 
 
 XTR = [
@@ -51,7 +38,9 @@ XTR = [
 def test_an_explanation_of_xtr_tells_what_was_imputed(clustered: Retriever, settings: TokenSearch) -> None:
     imputed = 0
     for query in QUERIES[:2]:
-        for hit in clustered.search(query, 3, settings=settings):
+        hits = clustered.search(query, 3, settings=settings)
+        assert len(hits) == 3
+        for hit in hits:
             explanation = clustered.explain(query, hit.id, settings=settings)
             best = clustered.explain(query, hit.id, method="exact")
             found = [match for match in explanation.matches if not match.imputed]
@@ -61,30 +50,37 @@ def test_an_explanation_of_xtr_tells_what_was_imputed(clustered: Retriever, sett
             assert explanation.score == pytest.approx(total, rel=1e-5)
             assert explanation.score == pytest.approx(hit.score, rel=1e-5)
             for match, exact in zip(explanation.matches, best.matches, strict=True):
-                assert match.imputed or match.similarity <= exact.similarity
-                assert not match.imputed or match.begin == -1
+                if match.imputed:
+                    assert match.begin == -1
+                else:
+                    assert match.similarity <= exact.similarity
             if settings.imputation in ("zero", "none"):
                 assert explanation.imputed == 0
             imputed += len(explanation.matches) - len(found)
-            spans_are_right(explanation)
-    assert imputed > 0 or not settings.probes
+            places_are_right(explanation)
+    if settings.probes:
+        assert imputed > 0
 
 
 def test_an_explanation_of_xtr_has_the_score_to_the_bit(clustered: Retriever) -> None:
     for settings in XTR:
         for k, where in ((8, None), (8, {"n": {"$lt": 120}}), (150, None)):
-            for hit in clustered.search(QUERIES[1], k, settings=settings, filter=where)[:8]:
+            hits = clustered.search(QUERIES[1], k, settings=settings, filter=where)
+            assert len(hits) >= 8
+            for hit in hits[:8]:
                 explanation = clustered.explain(QUERIES[1], hit.id, k=k, settings=settings, filter=where)
                 assert explanation.score == hit.score
 
 
 def test_explain_in_a_flat_index(few: Retriever) -> None:
     for method in METHODS:
-        for hit in few.search("the speed of light", 4, method=method):
+        hits = few.search("the speed of light", 4, method=method)
+        assert len(hits) == 4
+        for hit in hits:
             explanation = few.explain("the speed of light", hit.id, method=method)
             assert (explanation.score, explanation.imputed) == (hit.score, 0)
     fields = {match.field for match in few.explain("the speed of light", "light").matches}
-    assert {"title", "text"} & fields
+    assert fields >= {"title", "text"}
 
 
 def test_a_fixed_number_of_vectors(put: Put, tmp_path: Path) -> None:

@@ -81,7 +81,8 @@ def check_the_default(made: Retriever, views: tuple[str, ...]) -> None:
     assert ranking.hits == made.search(QUERY, method=method).hits
     assert made.explain(QUERY, ranking.ids[0]).method == method
     assert made.search(QUERY, filter={"year": 1}).ids == []
-    assert set(made.search(QUERY, filter={"year": {"$lt": 2010}}).ids) <= {"fox", "light"}
+    early = set(made.search(QUERY, filter={"year": {"$lt": 2010}}).ids)
+    assert early == (set() if views == ("lexical",) else {"fox", "light"})  # to whose words the model gives no weight
 
 
 @pytest.mark.parametrize(

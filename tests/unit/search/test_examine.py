@@ -73,6 +73,7 @@ def test_scores_are_those_of_the_views_alone(made: Any, settings: HybridSearch) 
         view: dict(found_in(collection, query, plan_of(method), 50))
         for view, method in (("dense", "dense"), ("lexical", "lexical"), ("multi", "exact"))
     }
+    assert len(alone["dense"]) == 18
     for id in alone["dense"]:
         scores = seen_in(collection, query, id, plan_of("hybrid", settings), 50).scores
         expected = {"dense": alone["dense"][id], "lexical": alone["lexical"].get(id, 0.0)}
@@ -96,7 +97,9 @@ def test_a_document_that_no_view_would_take(made: Any) -> None:
 def test_one_view(made: Any, method: str) -> None:
     collection, query, _ = made
     plan = plan_of(method)
-    for id, score in found_in(collection, query, plan, 50):
+    found = found_in(collection, query, plan, 50)
+    assert found
+    for id, score in found:
         seen = seen_in(collection, query, id, plan, 50)
         assert seen.shares == seen.scores == {plan.view: pytest.approx(score, abs=1e-6)}
         assert (seen.terms is not None, seen.tokens is not None) == (method == "lexical", plan.view == "multi")
@@ -104,7 +107,9 @@ def test_one_view(made: Any, method: str) -> None:
 
 def test_terms_add_up(made: Any) -> None:
     collection, query, _ = made
-    for id, score in found_in(collection, query, plan_of("lexical"), 50):
+    found = found_in(collection, query, plan_of("lexical"), 50)
+    assert found
+    for id, score in found:
         terms = seen_in(collection, query, id, plan_of("lexical")).terms
         assert terms is not None
         assert terms.terms.tolist() == sorted(query.terms)
