@@ -1,4 +1,4 @@
-"""Shared by all tests: small corpora of token vectors, made from a seed."""
+"""Fixtures and small seeded corpora that all tests share."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ ALL_VIEWS = Views(TokenBuild(threads=1), True, "words")
 
 
 def in_all_views(vectors: TokenVectors) -> Representations:
-    """With a dense vector, and with terms that say which of its coordinates are large: all tell documents apart."""
+    """With a dense vector, and its large coordinates as terms, so that every view tells documents apart."""
     means = [vectors[i].sum(axis=0) + np.float32(1e-3) for i in range(len(vectors))]
     dense = np.array([mean / np.linalg.norm(mean) for mean in means], np.float32)
     counts = np.floor(np.maximum(0, 8 * dense)).astype(np.float32)
@@ -89,7 +89,7 @@ def index(tmp_path: Path) -> TokenIndex:
 
 @pytest.fixture
 def closed_later() -> Iterator[Callable[[Retriever], Retriever]]:
-    """Gives back what it is given, and closes it when the test is over."""
+    """Returns its argument, and closes it at the end of the test."""
     with ExitStack() as stack:
         yield stack.enter_context
 

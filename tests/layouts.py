@@ -38,7 +38,7 @@ TEXTS = [
 
 
 def numbers(name: str, shape: tuple[int, ...], scale: float = 0.3) -> np.ndarray:
-    """Evenly spread over ±scale, always the same for a name."""
+    """Uniform in ±scale, the same for the same name."""
     seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
     raw = np.random.PCG64(seed).random_raw(int(np.prod(shape)) or 1)
     return (((raw >> np.uint64(40)).astype(np.float64) / 2**23 - 1) * scale).astype(np.float32).reshape(shape)
@@ -53,7 +53,7 @@ def write_json(file: Path, value: Any) -> None:
 
 
 def wordpiece(folder: Path, added: tuple[str, ...] = ()) -> int:
-    """As bert-base-uncased has it; the number of ids."""
+    """The tokenizer files of bert-base-uncased; returns the number of ids."""
     special = ["[PAD]", "[unused0]", "[unused1]", "[unused2]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     letters = string.ascii_lowercase + string.digits
     pieces = [*special, *string.punctuation, *letters, *(f"##{c}" for c in letters), *(w for w in WORDS if len(w) > 1)]
@@ -77,7 +77,7 @@ def wordpiece(folder: Path, added: tuple[str, ...] = ()) -> int:
 
 
 def unigram(folder: Path, roberta: bool) -> int:
-    """As XLM-RoBERTa or T5 have it; the number of ids."""
+    """The tokenizer files of XLM-RoBERTa or T5; returns the number of ids."""
     special = ["<s>", "<pad>", "</s>", "<unk>"] if roberta else ["<pad>", "</s>", "<unk>"]
     pieces = [f"▁{word}" for word in WORDS] + WORDS + ["▁", *string.ascii_letters, *string.digits, *string.punctuation]
     unique = list(dict.fromkeys(pieces))
@@ -216,7 +216,7 @@ def bge_m3(folder: Path) -> Path:
         shapes = {"weight": (rows, HIDDEN), "bias": (rows,)}
         head = {part: numbers(name + part, shape) for part, shape in shapes.items()}
         if name == "sparse_linear":
-            head["bias"] = np.full(1, 1.5, np.float32)  # about half of the terms then pass the ReLU, otherwise none
+            head["bias"] = np.full(1, 1.5, np.float32)  # so that about half of the terms pass the ReLU, not none
         save_torch(folder / f"{name}.pt", head)
     return folder
 

@@ -1,4 +1,4 @@
-"""Shared by the tests of the lexical index: small corpora of weighted terms, made from a seed."""
+"""Small seeded corpora of weighted terms, for the tests of the lexical index."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from asterism.views.lexical.searcher import LexicalSearcher
 from asterism.views.lexical.segment import open_lexical
 from asterism.views.lexical.writer import write_lexical
 
-HASH = 0x7FFF_FFFF_FFFF  # terms are spread over a range that only 64 bits hold
+HASH = 0x7FFF_FFFF_FFFF  # terms use the whole range of 64 bits
 
 
 def make_entries(
     documents: int, longest: int = 12, vocabulary: int = 40, levels: int = 4, seed: int = 0, counts: bool = False
 ) -> LexicalWeights:
-    """Rare and frequent terms; few different weights, so that there are ties; weights of 0 and empty documents."""
+    """Rare and frequent terms, few different weights (so that scores tie), weights of 0, and empty documents."""
     rng = np.random.default_rng(seed)
     rows = []
     for length in rng.integers(0, longest + 1, documents):
@@ -45,7 +45,7 @@ def joined(parts: Sequence[LexicalWeights]) -> LexicalWeights:
 
 
 def chosen(entries: LexicalWeights, alive: np.ndarray) -> LexicalWeights:
-    """The documents that are alive."""
+    """The documents that are kept."""
     kept = np.repeat(alive, np.diff(entries.offsets))
     offsets = np.concatenate([[0], np.cumsum(np.diff(entries.offsets)[alive])])
     return LexicalWeights(offsets, entries.terms[kept], entries.weights[kept])
@@ -53,7 +53,7 @@ def chosen(entries: LexicalWeights, alive: np.ndarray) -> LexicalWeights:
 
 @contextmanager
 def hurried() -> Iterator[None]:
-    """What is written here need not outlast a power cut."""
+    """Without fsync: these files need not survive a power cut."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda _: None)
         yield

@@ -1,4 +1,4 @@
-"""Reads an index's files into what the reference search takes."""
+"""Reads the files of an index into the arguments of the reference search."""
 
 from __future__ import annotations
 

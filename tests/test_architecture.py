@@ -46,7 +46,7 @@ def part_of(file: Path) -> str:
 
 
 def imports_of(file: Path) -> set[str]:
-    """Parts of asterism, and outside packages, that a file imports anywhere in it."""
+    """Parts of asterism and other packages that a file imports, at any place."""
     found = set()
     depth = len(file.relative_to(SOURCE).parts)
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
@@ -73,7 +73,7 @@ def test_imports(file: Path) -> None:
 
 
 def test_import_is_light() -> None:
-    """Only NumPy; what `python -X importtime` adds up to is in docs/performance.md."""
+    """It loads only NumPy; docs/performance.md has the time."""
     heavy = ("torch", "transformers", "onnx", "onnxruntime", "tokenizers", "typer", "rich")
     heavy += ("langchain_core", "llama_index", "mteb")
     code = f"import sys, asterism; print([name for name in {heavy} if name in sys.modules])"
@@ -129,7 +129,7 @@ def test_files_and_functions_are_short(file: Path) -> None:
 
 
 def folders_in(root: Path) -> set[str]:
-    """Those with files; what a move leaves behind has nothing but __pycache__."""
+    """Folders with files; a moved folder may leave one with only __pycache__ behind."""
     files = [path.relative_to(root) for path in root.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
     return {str(folder) for file in files for folder in file.parents if folder != Path()}
 
@@ -164,7 +164,7 @@ def drawn_folders() -> dict[Path, str]:
 
 @pytest.mark.parametrize(("root", "deep"), [("src/asterism", True), ("native", True), ("tests", False)])
 def test_design_draws_the_folders_that_exist(root: str, deep: bool) -> None:
-    """All of them in the source; of the tests those at the top, because `unit` mirrors the source."""
+    """All folders of the source, and the top folders of the tests, of which `unit` mirrors the source."""
     top = ROOT / root
     drawn = {str(folder.relative_to(top)) for folder in drawn_folders() if top in folder.parents}
     assert drawn == {folder for folder in folders_in(top) if deep or "/" not in folder}

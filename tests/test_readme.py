@@ -1,4 +1,4 @@
-"""The Python of the README and of the documents runs as it stands, each document in a folder of its own.
+"""The Python snippets of the README and of the documents run, each document in its own folder.
 
 Snippets that begin with ```python needs=PACKAGE have a test of their own, in the environment that has the packages.
 """
@@ -18,7 +18,7 @@ LINK = re.compile(r"\]\(([^)#:]*)(#[^)]*)?\)")
 
 @pytest.mark.parametrize("name", RUN)
 def test_snippets(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, minilm: Path) -> None:
-    """In order; each begins with nothing but the files that those before it left."""
+    """In order; each has only the files that earlier ones made."""
     monkeypatch.chdir(tmp_path)
     document = (ROOT / name).read_text(encoding="utf-8")
     snippets = [snippet for snippet in SNIPPET.finditer(document) if not snippet[1]]

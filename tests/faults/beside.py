@@ -23,7 +23,7 @@ def start(module: str, *arguments: object) -> Process:
 
 @contextmanager
 def ended(processes: list[Process]) -> Iterator[None]:
-    """Whatever happens, none of them outlives the block."""
+    """Kill those that still run when the block ends."""
     try:
         yield
     finally:
@@ -38,7 +38,7 @@ def wait_for_line(process: Process) -> str:
 
 
 def stop(processes: list[Process]) -> list[str]:
-    """What each has printed since; all are told before the first is waited for."""
+    """Tell all of them to stop, then wait; returns what each has printed since the last line."""
     for process in processes:
         process.stdin.close()
         process.stdin = None
@@ -49,5 +49,5 @@ def stop(processes: list[Process]) -> list[str]:
 
 
 def is_stopped() -> bool:
-    """In such a process."""
+    """Called by such a process: has its standard input ended?"""
     return bool(select.select([sys.stdin], [], [], 0)[0])

@@ -9,13 +9,13 @@ from collections.abc import Callable
 
 from asterism.errors import IndexFolderError
 
-REPORTED = 7  # exit code of a child that got an error of ours
+REPORTED = 7  # exit code of a child that raised one of our errors
 NEVER = -1
 FAULTS = ctypes.CDLL(None)
 
 
 def in_child(work: Callable[[], object], at: int, mode: str) -> tuple[int, int]:
-    """Exit code (or -signal), and how many file operations it got to."""
+    """The exit code (or -signal) and the number of file operations before it."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

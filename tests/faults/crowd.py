@@ -1,7 +1,7 @@
 """One process of a crowd: `python -m tests.faults.crowd read|add|compact FOLDER WORKS SEED`.
 
 Works until its standard input is closed. Prints a line when it has done its work WORKS times, and at the end how often
-it did it, how often it was refused because another was writing, and the longest time that one piece of work took.
+it was done, how often it was refused because another process was writing, and the longest time that it took once.
 """
 
 from __future__ import annotations

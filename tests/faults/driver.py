@@ -44,7 +44,7 @@ def views_of(texts: list[str]) -> Representations:
 
 
 class Operation:
-    """What a child does, and what it makes of the contents."""
+    """What a child does, and the contents afterwards."""
 
     def __init__(self, rng: random.Random, contents: Contents, number: int) -> None:
         ids = list(contents)
@@ -83,7 +83,7 @@ class Operation:
 
 
 def verify(folder: Path, choices: list[Contents], rng: random.Random) -> Contents:
-    """The contents, which must be one of the choices in every way that one can look."""
+    """Checks that the contents are one of the choices, by listing and by searching; returns them."""
     collection = Collection.open(folder)
     collection.check()
     found = {document.id: document.text for document in collection.documents()}
@@ -106,7 +106,7 @@ def verify(folder: Path, choices: list[Contents], rng: random.Random) -> Content
     if len(collection.search(vectors_of(["x"])[0], len(found) or 1, EXACT).documents) != len(found):
         raise SystemExit("a search for everything did not find everything")
     with collection.writing():
-        pass  # a writer sweeps what killed ones left; readers change nothing
+        pass  # opening a writer removes what killed writers left
     left = {path.name for path in folder.iterdir() if path.name.startswith(("codec-", "segment-"))}
     state = collection.snapshot().state
     if left != state.folders:

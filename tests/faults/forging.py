@@ -1,4 +1,4 @@
-"""Indexes changed on purpose, with checksums that are right all the way up: what somebody could hand to a user.
+"""Indexes changed on purpose, with all checksums recomputed: what an attacker could hand to a user.
 
 An array, a fact of a segment or codec, a fact or a row of the catalog, or the manifest gets other values; everything
 that hangs on it is sealed again.
@@ -183,7 +183,7 @@ def _forge_manifest(folder: Path, rng: random.Random) -> str:
 
 
 def change_json(content: Any, rng: random.Random) -> str:
-    """One value, somewhere in an object, becomes another; or it goes, or a key comes."""
+    """Changes or removes one value anywhere in an object, or adds a key."""
     places: list[tuple[Any, Any, str]] = []
 
     def visit(inside: Any, path: str) -> None:

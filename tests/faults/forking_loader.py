@@ -1,4 +1,4 @@
-"""Loads folders and encodes two texts with each, in a fork of its own: imports are paid once, crashes cost nothing.
+"""Loads each folder in its own fork and encodes two texts: imports happen once, and a crash ends only the fork.
 
 python -m tests.faults.forking_loader     reads lines "kind<TAB>precision<TAB>folder", answers with an Outcome as JSON
 """
@@ -23,12 +23,12 @@ from asterism.errors import AsterismError
 
 TEXTS = ["The quick brown fox: naïve café, 東京!", "How do I run a function every few seconds? " * 8]
 PATIENCE = 10.0  # seconds
-MOST_ADDRESSES = 8 << 30  # bytes: a bomb must not take the machine along
+MOST_ADDRESSES = 8 << 30  # bytes: an allocation bomb must not exhaust the machine
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a folder fared: encoded, refused, crashed or hung; with what words, in what time, with what peak memory."""
+    """What happened to a folder: encoded, refused, crashed or hung; the message, the time and the peak memory."""
 
     kind: str
     message: str
@@ -51,7 +51,7 @@ class ForkingLoader:
         self._process.communicate()
 
     def load(self, folder: Path, pairs: bool, precision: str = "float32") -> Outcome:
-        """What becomes of `folder`, read as a cross-encoder if it is one for pairs."""
+        """Load `folder`, as a cross-encoder if `pairs`."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None

@@ -1,4 +1,4 @@
-"""JSON files of a checkpoint with values that nobody expects."""
+"""JSON files of a checkpoint with unexpected values."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def places_in(value: Any) -> list[tuple[Any, Any]]:
 
 
 def changed_value(folder: Path, rng: Random) -> str:
-    """One to three values of one file are others, or gone."""
+    """One to three values of one file are changed or removed."""
     file = rng.choice(json_files(folder))
     return f"{file.relative_to(folder)}: {change_values(file, rng)}"
 
@@ -79,7 +79,7 @@ def extreme_size(folder: Path, rng: Random) -> str:
 
 
 def another_document(folder: Path, rng: Random) -> str:
-    """A whole file is something else."""
+    """A whole file is replaced."""
     file = rng.choice(json_files(folder))
     kinds = [
         "null",

@@ -1,4 +1,4 @@
-"""tokenizer.json files with steps that make much out of little, or fail inside of the library."""
+"""tokenizer.json files whose steps blow up a short text, or fail inside the library."""
 
 from __future__ import annotations
 

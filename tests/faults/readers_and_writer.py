@@ -1,8 +1,8 @@
 """One process of the concurrency test: `python -m tests.faults.readers_and_writer write|read FOLDER COUNT SEED`.
 
-Documents come and go in groups of five that share a field, one commit a group: whoever sees four of them saw something
-that was never committed. When its standard input is closed the writer makes COUNT commits, and a reader, which has
-printed a line after COUNT searches, stops and prints how many there were.
+Documents come and go in groups of five that share a field, one commit a group: a reader that sees four of them has
+seen a state that was never committed. When its standard input is closed the writer makes COUNT commits, and a reader,
+which has printed a line after COUNT searches, stops and prints how many there were.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Forged indexes, each met by everything that can be done with one, in a process of its own.
+"""Runs every operation on forged indexes, in child processes.
 
-python -m tests.faults.run_forgeries FOLDER COUNT SEED     prints the counts; exits 0 if nothing but errors of ours came
+python -m tests.faults.run_forgeries FOLDER COUNT SEED     prints the counts; exits 0 if only our own errors were raised
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from asterism import TokenBuild
 from tests.faults.forging import forge
 from tests.faults.small_index import do_everything, make_index
 
-SECONDS = 10  # of work; a busy machine lets it wait longer
+SECONDS = 10  # of CPU time; on a busy machine it takes longer
 WAITING = 6
 BATCH = 50  # indexes of one process
 BUILDS = {

@@ -1,4 +1,4 @@
-"""A small collection with all views, for tests that damage it; and everything that can be done with one."""
+"""A small collection with all views, for tests that damage it, and all operations on it."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ OPERATIONS: dict[str, Callable[[Path], object]] = {
 
 
 def do_everything(path: Path) -> dict[str, str]:
-    """Operation -> the error of ours that it raised; any other error goes through."""
+    """Operation -> our error that it raised; any other error propagates."""
     np.seterr(all="ignore")
     errors = {}
     for name, operation in OPERATIONS.items():

@@ -1,4 +1,4 @@
-"""Truncated, flipped, newer, foreign and half-written: told apart, never a crash."""
+"""Truncated, changed, newer, foreign and half-written files: each has its own error, none is a crash."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_missing_files_do_not_open(index: TokenIndex, tmp_path: Path) -> None:
 
 
 def test_flipped_bytes_are_reported_and_never_crash(index: TokenIndex) -> None:
-    """400 flips over all files: opening or check() reports each, and a search raises ours or returns documents."""
+    """400 flips over all files: open or check() reports each, and a search raises or returns documents."""
     rng = np.random.default_rng(1)
     files = files_of(index)
     query = make_query(16)

@@ -85,7 +85,7 @@ def stored(path: Path) -> list[object]:
 
 
 def is_reported_and_never_wrong(path: Path, expected: list[Answers], what: str, before: list[object]) -> bool:
-    """Whether `check` reports it; if not, nothing that is stored may have changed, and no answer in either case."""
+    """Whether `check` reports the damage. If not, nothing stored may have changed. No answer may ever be wrong."""
     try:
         checked(path)
         reported = False

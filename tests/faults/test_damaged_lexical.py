@@ -1,4 +1,4 @@
-"""A lexical segment whose files were changed: an error of ours or finite answers, never a crash."""
+"""A lexical segment whose files were changed: DamagedIndex or finite answers, never a crash."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_flipped_bytes_never_crash(tmp_path: Path) -> None:
         content = file.read_bytes()
         for flip in range(FLIPS):
             damaged = np.frombuffer(content, np.uint8).copy()
-            # The header is compared when a file is opened: what matters is behind it.
+            # The header is compared when a file is opened, so most flips hit the data after it.
             places = rng.integers(0 if flip < 5 else 128, len(content), 1 + flip % 4)
             damaged[places] ^= rng.integers(1, 256, len(places), dtype=np.uint8)
             file.write_bytes(damaged.tobytes())

@@ -1,4 +1,4 @@
-"""Few descriptors: an index of any number of segments needs a handful, whatever the limit and however many threads."""
+"""An index needs only a few descriptors, however many segments and threads there are."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_many_batches_under_a_low_limit(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("few_descriptors")
 def test_a_token_index_that_grows_by_one_document_stays_small(tmp_path: Path) -> None:
-    """It once got a segment with each `add`, and never fewer."""
+    """Each `add` once left one more segment."""
     index = TokenIndex.build(tmp_path / "x", make_vectors(50, 16))
     expected = len(index)
     for part in range(60):
@@ -106,7 +106,7 @@ def test_what_a_token_index_merged_is_what_was_added(tmp_path: Path) -> None:
 
 
 def test_short_lived_threads_leave_nothing_open(tmp_path: Path) -> None:
-    """Each thread once kept a connection of its own for ever."""
+    """Each thread once kept its connection open."""
     collection = Collection.create(tmp_path / "x", Views(lexical="words"), {})
     with collection.writing() as writer:
         writer.add([Document("a", "text")], words_of(["text"]))
@@ -130,7 +130,7 @@ def test_short_lived_threads_leave_nothing_open(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("number", "advice"), [(errno.EMFILE, "ulimit -n"), (errno.EACCES, "permissions")])
-def test_what_the_system_lacks_is_no_damage(number: int, advice: str) -> None:
+def test_an_error_of_the_system_is_not_damage(number: int, advice: str) -> None:
     error = unreadable(Path("x/codes.npy"), OSError(number, os.strerror(number)))
     assert not isinstance(error, DamagedIndex)
     assert advice in str(error)
@@ -138,7 +138,7 @@ def test_what_the_system_lacks_is_no_damage(number: int, advice: str) -> None:
 
 @contextmanager
 def no_descriptor_left() -> Iterator[None]:
-    """Every number below the limit is in use, also those that another test's files left free."""
+    """Every descriptor below the limit is in use."""
     gc.collect()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (128, hard))
@@ -154,7 +154,7 @@ def no_descriptor_left() -> Iterator[None]:
             os.close(descriptor)
 
 
-def test_no_descriptor_left_is_told_as_such(tmp_path: Path) -> None:
+def test_running_out_of_descriptors_is_reported(tmp_path: Path) -> None:
     collection = Collection.create(tmp_path / "x", ALL_VIEWS, {})
     with collection.writing() as writer:
         writer.add([Document("a", "text")], in_all_views(make_vectors(1, shortest=1)))
@@ -203,7 +203,7 @@ def test_many_documents_and_many_adds(tmp_path: Path, capsys: pytest.CaptureFixt
     assert most < MOST_OPEN
 
 
-def test_a_full_disk_is_an_error_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     index = TokenIndex.build(tmp_path / "x", make_vectors(50, 16))
 
     def full(*_: object) -> None:
@@ -219,7 +219,7 @@ def test_a_full_disk_is_an_error_of_ours(tmp_path: Path, monkeypatch: pytest.Mon
     assert len(index.add(make_vectors(3, 16))) == 53
 
 
-def test_room_is_made_for_as_many_as_there_are(tmp_path: Path) -> None:
+def test_a_huge_k_allocates_for_the_documents_that_exist(tmp_path: Path) -> None:
     index = TokenIndex.build(tmp_path / "x", make_vectors(50, 16, shortest=1))
     found = index.search_many([make_query(16)] * 3, 2**31 - 1)
     assert found.ids.shape == found.scores.shape == (3, 50)

@@ -1,4 +1,4 @@
-"""Everybody gets a turn: adders and a compactor beside readers."""
+"""Adders, a compactor and readers at the same time: each of them gets a turn."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tests.faults.driver import views_of
 
 
 def crowd(folder: Path, readers: int, works: int) -> dict[str, list[tuple[int, int, float]]]:
-    """Everybody works until each has done its work so often; by role: work done, times refused, longest work.
+    """Runs until each process has done its work `works` times; by role: times done, times refused, longest time.
 
-    Whoever gets no turn while the others work keeps this from ending.
+    A process that never gets a turn makes this time out.
     """
     roles = ["read"] * readers + ["add", "add", "compact"]
     collection = Collection.create(folder, ALL_VIEWS, {})
@@ -39,13 +39,13 @@ def crowd(folder: Path, readers: int, works: int) -> dict[str, list[tuple[int, i
     return found
 
 
-def test_everybody_in_a_crowd_makes_progress(tmp_path: Path) -> None:
+def test_every_process_of_a_crowd_makes_progress(tmp_path: Path) -> None:
     counts = crowd(tmp_path / "x", 2, 2)
     assert all(done >= 2 for role in counts.values() for done, _, _ in role), counts
 
 
 @pytest.mark.slow
-def test_a_crowd_for_minutes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_crowd_with_more_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     counts = crowd(tmp_path / "x", 6, 50)
     with capsys.disabled():
         print(f"\nwork done, refused, longest: {counts}")

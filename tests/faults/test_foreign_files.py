@@ -1,4 +1,4 @@
-"""Things in an index's folder that no asterism puts there, files cut while they are open, readers that write."""
+"""Foreign things in an index's folder, files truncated while they are open, readers that must not write."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def picture(folder: Path) -> dict[str, tuple[int, int, bytes]]:
 
 
 def test_reading_changes_nothing(index: Path) -> None:
-    """Neither what a killed writer left, nor a lock, nor a time."""
+    """Not leftovers of a killed writer, not a lock file, not a modification time."""
     leftover = index / "segment-000099"
     leftover.mkdir()
     (leftover / "codes.npy").write_bytes(b"half")
@@ -66,7 +66,7 @@ def test_reading_changes_nothing(index: Path) -> None:
 
 
 def test_reading_needs_no_lock(index: Path) -> None:
-    """Where flock does nothing, a reader must not take part in what writers agree on."""
+    """Readers work without the lock files, which a read-only copy may lack."""
     for name in (LOCK, QUEUE):
         (index / name).unlink(missing_ok=True)
     before = picture(index)
@@ -77,7 +77,9 @@ def test_reading_needs_no_lock(index: Path) -> None:
 
 @pytest.mark.parametrize("name", [LOCK, QUEUE, "manifest.json.new"])
 @pytest.mark.parametrize("operation", [searches, add, compact, repaired], ids=lambda of: of.__name__)
-def test_no_link_is_written_through(index: Path, tmp_path: Path, name: str, operation: Callable[[Path], None]) -> None:
+def test_links_are_not_written_through(
+    index: Path, tmp_path: Path, name: str, operation: Callable[[Path], None]
+) -> None:
     """`ln -s ~/.bashrc x.ast/writer.lock` and a search once emptied the file."""
     precious = tmp_path / "precious"
     precious.write_text("mine")
@@ -97,14 +99,14 @@ def test_links_are_not_followed(index: Path, tmp_path: Path, pattern: str) -> No
     for operation in (checked, add, compact):
         with pytest.raises(DamagedIndex):
             operation(index)
-    if pattern != CATALOG:  # whose texts nothing else has
+    if pattern != CATALOG:  # the texts are nowhere else
         repaired(index)
         checked(index)
     assert moved.exists()
 
 
 def test_a_folder_of_links_is_left_alone(index: Path, tmp_path: Path) -> None:
-    """What is swept is a folder of its own; what a link leads to is somebody else's."""
+    """Only folders are removed, never the target of a link."""
     precious = tmp_path / "precious"
     precious.mkdir()
     (precious / "file").touch()
@@ -121,7 +123,7 @@ def put_fifo(path: Path) -> None:
 
 def put_socket(path: Path) -> None:
     here = os.getcwd()
-    os.chdir(path.parent)  # a socket's path is short
+    os.chdir(path.parent)  # the path of a socket is limited to 107 characters
     try:
         with socket.socket(socket.AF_UNIX) as made:
             made.bind(path.name)
@@ -154,8 +156,8 @@ def test_special_files_are_refused_at_once(original: Path, tmp_path: Path, kind:
     signal.alarm(0)
 
 
-def test_a_file_that_is_cut_short_while_it_is_open(index: Path) -> None:
-    """Reading a page that is gone ends a process; here it is an error."""
+def test_a_file_that_is_truncated_while_it_is_open(index: Path) -> None:
+    """Reading a missing page raises SIGBUS; it must become an error."""
     opened = Collection.open(index)
     query = views_of(["text 1 9 "])
     assert found_in(opened, query, "multi", 3).documents
@@ -169,14 +171,14 @@ def test_a_file_that_is_cut_short_while_it_is_open(index: Path) -> None:
     opened.close()
 
 
-def test_a_token_index_that_is_cut_short_while_it_is_open(tmp_path: Path) -> None:
+def test_a_token_index_that_is_truncated_while_it_is_open(tmp_path: Path) -> None:
     index = TokenIndex.build(tmp_path / "x", make_vectors(3000, 16, longest=30))
     os.truncate(tmp_path / "x" / "segment-000001" / "codes.npy", 0)
     with pytest.raises(DamagedIndex, match="cut short"):
         index.search(make_query(16), 3, TokenSearch(method="exact"))
 
 
-def test_a_signal_that_is_not_ours_ends_the_process_as_before(tmp_path: Path) -> None:
+def test_a_bus_error_outside_our_files_still_ends_the_process(tmp_path: Path) -> None:
     code = (
         "import os, mmap, sys, asterism\n"
         "from asterism import TokenIndex\n"
@@ -191,7 +193,7 @@ def test_a_signal_that_is_not_ours_ends_the_process_as_before(tmp_path: Path) ->
 
 
 def test_opening_after_a_killed_writer_and_a_full_disk(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reader that only looks needs no room: what a killed writer left waits for the next writer."""
+    """A reader needs no disk space: the next writer removes what a killed one left."""
     (index / "segment-000099").mkdir()
 
     def full(*_: object, **__: object) -> None:
@@ -204,8 +206,8 @@ def test_opening_after_a_killed_writer_and_a_full_disk(index: Path, monkeypatch:
         checked(index)
 
 
-def test_a_hot_journal_is_undone_by_who_reads(index: Path) -> None:
-    """The one thing that a reader must do: nobody can read half a transaction."""
+def test_a_reader_rolls_back_a_hot_journal(index: Path) -> None:
+    """The only write that a reader makes: half a transaction cannot be read."""
     before = stored_texts(index)
     code = (
         "import os, sqlite3, sys\n"
@@ -222,7 +224,7 @@ def test_a_hot_journal_is_undone_by_who_reads(index: Path) -> None:
 
 
 def test_everything_at_once(index: Path) -> None:
-    """A damaged index, a link and a fifo: each operation says one clear line."""
+    """A damaged index, a link and a fifo: each operation raises an error of one line."""
     os.mkfifo(index / "segment-000050")
     (index / "codec-000050").symlink_to("/")
     connection = sqlite3.connect(index / CATALOG)

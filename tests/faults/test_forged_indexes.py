@@ -1,6 +1,6 @@
-"""Indexes with other content and right checksums: whatever is done with them, only errors of ours come, and soon.
+"""Indexes with changed content and valid checksums: every operation ends soon, with our own errors at worst.
 
-`make test-forged` runs thousands of them on code that watches its own memory accesses.
+`make test-forged` runs thousands of them with the address sanitizer.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ MERGED = [
 
 @pytest.mark.parametrize("forgery", MERGED)
 def test_a_forged_segment_is_refused_by_merges(index: Path, forgery: str) -> None:
-    """Numbers from files reach no native code before they are compared with what there is."""
+    """Numbers from files are checked against the sizes before native code uses them."""
     forge_array(index, *SEGMENTS[forgery])
     with pytest.raises(DamagedIndex):
         compact(index)
@@ -138,8 +138,8 @@ def test_no_name_leads_out_of_the_folder(index: Path, name: str) -> None:
     assert (index / CATALOG).exists()
 
 
-def test_a_type_is_one_of_those_that_are_written(index: Path) -> None:
-    """An object's type would map bytes as pointers."""
+def test_an_unknown_array_type_is_refused(index: Path) -> None:
+    """The object type would read bytes as pointers."""
     part = min(index.glob("segment-*"))
     for place, key in (("lexical", "count_type"), ("multi", "place_type")):
         content = read_sealed(part / "segment.json")
@@ -151,7 +151,7 @@ def test_a_type_is_one_of_those_that_are_written(index: Path) -> None:
 
 
 def test_xtr_ends_when_centroids_have_no_score(tmp_path: Path) -> None:
-    """Imputation by clusters once looked for centroids without an end."""
+    """Imputation by clusters once looped forever."""
     index = TokenIndex.build(tmp_path / "x", make_vectors(60, 16))
     content = read_sealed(tmp_path / "x" / "manifest.json")
     file = tmp_path / "x" / "codec" / "scales.npy"
@@ -166,7 +166,7 @@ def test_xtr_ends_when_centroids_have_no_score(tmp_path: Path) -> None:
     assert len(index.search(make_query(16), 3, TokenSearch(method="xtr", imputation="cluster")).ids) == 3
 
 
-def test_a_catalog_with_a_program_in_it_is_refused(index: Path) -> None:
+def test_a_catalog_with_a_trigger_is_refused(index: Path) -> None:
     connection = sqlite3.connect(index / CATALOG)
     connection.execute("CREATE TRIGGER t AFTER INSERT ON documents BEGIN DELETE FROM facts; END")
     connection.commit()
@@ -191,7 +191,7 @@ def test_a_journal_that_names_a_file_does_not_delete_it(index: Path, tmp_path: P
     assert victim.read_bytes() == b"mine"
 
 
-def test_a_catalog_of_another_mode_is_refused(index: Path) -> None:
+def test_a_catalog_in_wal_mode_is_refused(index: Path) -> None:
     connection = sqlite3.connect(index / CATALOG)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("UPDATE facts SET crc32 = crc32")

@@ -1,4 +1,4 @@
-"""Models that somebody else made: loaded, or refused in one line; never a crash, a hang or all of the memory."""
+"""Hostile checkpoints: loaded, or refused in one line; never a crash, a hang or an exhausted memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def loader() -> Iterator[ForkingLoader]:
 
 @pytest.fixture(scope="module")
 def peaks(honest: dict[str, Path], loader: ForkingLoader) -> dict[str, float]:
-    """Megabytes of each layout's honest model."""
+    """Layout -> megabytes that its honest model takes."""
     found = {name: loader.load(folder, name in PAIRS) for name, folder in honest.items()}
     assert {name: outcome.message for name, outcome in found.items() if outcome.kind != "encoded"} == {}
     return {name: outcome.megabytes for name, outcome in found.items()}
@@ -37,7 +37,7 @@ def peaks(honest: dict[str, Path], loader: ForkingLoader) -> dict[str, float]:
 def attacked(
     numbers: range, honest: dict[str, Path], peaks: dict[str, float], loader: ForkingLoader, folder: Path
 ) -> dict[str, Outcome]:
-    """What became of each folder, by what was wrong with it."""
+    """What was wrong with a folder -> what happened."""
     found = {}
     for number in numbers:
         said = make_hostile(honest, number, folder)

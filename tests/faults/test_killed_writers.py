@@ -49,7 +49,7 @@ def test_many_faults(shim: Path, tmp_path: Path, mode: str, faults: int, capsys:
 
 
 def test_a_killed_writer_of_a_token_index(shim: Path, tmp_path: Path) -> None:
-    """Its build leaves no index or a whole one, its add the old one or the new one; done again, both end."""
+    """A killed build leaves no index or a whole one, a killed add the old or the new one; both can be repeated."""
     counts = run(shim, "token_index_driver", tmp_path / "x", 10)
     assert re.findall(r"(\w+: \w+ state)", counts) == [
         "add: new state",

@@ -1,6 +1,6 @@
-"""A damaged index that is written to is still damaged, and says so, until it is repaired; then every document is back.
+"""Writing to a damaged index does not hide the damage. A repair brings every document back.
 
-Only a document whose own row was hit in its frame cannot come back; the repair tells how many.
+Only a document whose own row lost its frame cannot come back; the repair counts these.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def flip(path: Path, rng: random.Random, any_file: bool) -> str:
-    """One bit of one file; half of the time of any file, however small."""
+    """One bit of one file, chosen by size, or any file with equal chance."""
     files = sorted(file for file in path.rglob("*") if file.is_file() and file.stat().st_size)
     weights = [1 if any_file else file.stat().st_size for file in files]
     file = rng.choices(files, weights)[0]
@@ -64,7 +64,7 @@ def is_damaged(path: Path) -> bool:
 
 
 def write_and_look(path: Path) -> None:
-    """Whatever a user does who does not know; errors of ours are what a user sees."""
+    """What a user does who does not know of the damage; our own errors are ignored."""
     for operation in (searches, add, settle, compact):
         with suppress(AsterismError):
             operation(path)
@@ -90,7 +90,7 @@ def launder(index: tuple[Path, Texts], work: Path, flips: int, seed: int) -> Cou
             assert {**texts, "new": "a new text"} == stored_texts(copy), f"laundered: {what}"
         try:
             repair = repaired(copy)
-        except NewerFormat:  # the flip made it so
+        except NewerFormat:  # the flip changed the version
             counts["newer"] += 1
             shutil.rmtree(copy)
             continue
@@ -121,7 +121,7 @@ def test_much_damage_is_not_laundered(
 
 @pytest.mark.parametrize("name", ["codes", "centroids", "scales", "list_documents"])
 def test_a_merge_refuses_what_is_damaged(tmp_path: Path, name: str) -> None:
-    """It once copied changed codes under a new checksum, and changed centroids into native code."""
+    """It once copied changed codes under a new checksum, and passed changed centroids to native code."""
     make_index(tmp_path / "x", coded=True)
     file = min((tmp_path / "x").glob(f"segment-*/multi/{name}.npy"))
     content = bytearray(file.read_bytes())
@@ -137,8 +137,8 @@ def test_a_merge_refuses_what_is_damaged(tmp_path: Path, name: str) -> None:
     checked(tmp_path / "x")
 
 
-def test_a_filter_never_shows_what_does_not_fulfil_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fields said public, the metadata private; a write once sealed it."""
+def test_a_filter_never_returns_a_document_that_does_not_match(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fields that contradict the metadata were once given a new checksum by a write."""
     monkeypatch.setattr(collection, "VERIFIED_CATALOG", 0)  # as in an index too large to be verified at once
     make_index(tmp_path / "x", coded=False)
     connection = sqlite3.connect(tmp_path / "x" / "catalog.sqlite")
@@ -188,7 +188,7 @@ def test_a_sound_index_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_repair_without_descriptors_drops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What cannot be opened for the system's sake is not damaged, and must not be thrown away."""
+    """A segment that cannot be opened because of a limit of the system is not damaged, and must be kept."""
     texts = make_index(tmp_path / "x", coded=True)
     before = sorted(path.name for path in (tmp_path / "x").glob("segment-*"))
     opened = regular_files.os.open

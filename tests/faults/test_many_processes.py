@@ -16,7 +16,7 @@ from tests.faults.readers_and_writer import add_groups
 
 
 def readers_and_writer(folder: Path, readers: int, commits: int) -> int:
-    """So many commits while so many readers search; the number of searches."""
+    """Makes `commits` commits while `readers` processes search; returns the number of searches."""
     collection = Collection.create(folder, ALL_VIEWS, {})
     add_groups(collection, range(20))
     add_groups(collection, range(20, 30))
@@ -60,7 +60,7 @@ def small(path: Path) -> Collection:
 
 @pytest.mark.skipif(os.name != "posix", reason="needs permissions")
 def test_a_read_only_folder_is_searched_and_not_written(tmp_path: Path) -> None:
-    """As another user where this one may write anything."""
+    """As another user if this one is root, who may write anything."""
     collection = small(tmp_path / "x.ast")
     collection.close()
     for path in [collection.path, *collection.path.rglob("*")]:

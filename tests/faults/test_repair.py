@@ -1,4 +1,4 @@
-"""What a repair must not do: lose, resurrect, revert or invent a document; and what happens around it."""
+"""A repair must not lose, resurrect, revert or invent a document."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def stored(path: Path) -> Texts:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_deleted_stay_deleted_and_the_updated_updated(tmp_path: Path, seed: int) -> None:
-    """SQLite leaves copies of rows in pages; what a page does not list is not alive."""
+def test_deleted_documents_stay_deleted_and_updated_ones_updated(tmp_path: Path, seed: int) -> None:
+    """SQLite leaves copies of rows in its pages; only the rows that a page lists exist."""
     rng = random.Random(seed)
     texts = {f"d{i}": "x" * rng.randint(1, 120) for i in range(200)}
     collection = made(tmp_path / "x", texts)
@@ -109,7 +109,7 @@ def test_a_stopped_repair_and_a_damaged_catalog_lose_nothing(tmp_path: Path) -> 
 
     with pytest.raises(KeyboardInterrupt):
         repair_collection(tmp_path / "x", stopped)
-    (tmp_path / "x" / f"{CATALOG}-wal").touch()  # once enough to forget what was missing
+    (tmp_path / "x" / f"{CATALOG}-wal").touch()  # this alone once made a repair forget what was missing
     damage(tmp_path / "x")
     done = repaired(tmp_path / "x")
     assert (done.catalog, done.lost) == (True, 0)
@@ -117,7 +117,7 @@ def test_a_stopped_repair_and_a_damaged_catalog_lose_nothing(tmp_path: Path) -> 
 
 
 def test_a_long_lived_reader_follows_a_repair(tmp_path: Path) -> None:
-    """One of its threads is in a transaction meanwhile: the connection to the old file is not used again."""
+    """A transaction is open during the repair; its connection to the old file must not be used again."""
     collection = made(tmp_path / "x", {f"k{i}": f"hello {i}" for i in range(5)})
     inside = collection.reading()
     inside.__enter__()
@@ -148,7 +148,7 @@ def record(columns: list[bytes | int]) -> bytes:
 
 
 def test_a_text_cannot_forge_a_row(tmp_path: Path) -> None:
-    """Whoever writes a document knows how rows look; what stands inside of one is no row."""
+    """A document's text can contain bytes that look like a row; they must not be read as one."""
     value = json.dumps({"multi": None, "dense": False, "lexical": "tokens", "most_vectors": 7})[:50]
     fact = record([b"views", value.encode(), zlib.crc32(f"views\0{value}".encode())])
     victim = b"0\0victim\0\0pay 666\0{}"
@@ -168,8 +168,8 @@ def test_a_text_cannot_forge_a_row(tmp_path: Path) -> None:
     opened.close()
 
 
-def test_of_two_documents_with_one_id_the_later_counts(tmp_path: Path) -> None:
-    """A damaged index of ids lets an update miss what it replaces."""
+def test_the_later_of_two_documents_with_one_id_is_kept(tmp_path: Path) -> None:
+    """With a damaged index of ids, an update does not find the document that it replaces."""
     made(tmp_path / "x", {f"d{i}": f"old text {i}" for i in range(50)}).close()
     old = sqlite3.connect(tmp_path / "x" / CATALOG)
     new = sqlite3.connect(tmp_path / "copy")
@@ -204,13 +204,13 @@ def test_a_field_of_another_type_is_damage(tmp_path: Path, before: str, after: s
     assert repaired(tmp_path / "x").catalog
 
 
-def test_another_index_at_the_same_path_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_index_at_the_same_path_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     opened = made(Path("x"), {"a": "text a"})
     made(tmp_path / "y", {"b": "text b"}).close()
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    assert opened.get(["a"])  # a relative path means what it meant
+    assert opened.get(["a"])  # the path is resolved once
     os.rename(tmp_path / "x", tmp_path / "old")
     os.rename(tmp_path / "y", tmp_path / "x")
     with pytest.raises(IndexFolderError, match="replaced by another index: open it again"):
@@ -246,7 +246,7 @@ def test_leftovers_of_a_killed_writer_do_not_stop_a_repair(tmp_path: Path) -> No
     assert repaired(tmp_path / "x").represented == 20
 
 
-def test_a_path_that_is_no_unicode(tmp_path: Path) -> None:
+def test_a_path_that_is_not_unicode(tmp_path: Path) -> None:
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/x\xff.ast"))
     collection = made(path, {"a": "text"})
     collection.check()
@@ -254,13 +254,13 @@ def test_a_path_that_is_no_unicode(tmp_path: Path) -> None:
     collection.close()
 
 
-def test_two_slashes_are_no_host(tmp_path: Path) -> None:
+def test_a_path_with_two_slashes_is_not_a_host(tmp_path: Path) -> None:
     made(tmp_path / "x", {"a": "text"}).close()
     assert stored(Path(f"/{tmp_path}/x")) == {"a": "text"}
 
 
 @pytest.mark.parametrize("key", ["generation", "next_number", "next_folder", "documents"])
-def test_a_counter_at_its_end_is_refused_before_anything_is_written(tmp_path: Path, key: str) -> None:
+def test_an_exhausted_counter_is_refused_before_anything_is_written(tmp_path: Path, key: str) -> None:
     collection = made(tmp_path / "x", {"a": "text"})
     connection = sqlite3.connect(tmp_path / "x" / CATALOG)
     state = json.loads(connection.execute("SELECT value FROM facts WHERE name = 'state'").fetchone()[0])

@@ -32,7 +32,7 @@ def add(target: Path) -> None:
 
 
 def documents_of(target: Path) -> int:
-    """0 if there is no index; one that is there must be whole."""
+    """0 if there is no index; an index must be whole."""
     try:
         index = TokenIndex.open(target)
     except NotAnIndex:

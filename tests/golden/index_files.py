@@ -1,4 +1,4 @@
-"""The golden indexes: one folder for each format version, and what searches in it gave when it was written.
+"""The golden indexes: one folder for each format version, with the results of searches when it was written.
 
 python -m tests.golden.index_files     writes the newest; older ones are kept as they are
 """

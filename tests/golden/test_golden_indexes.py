@@ -1,4 +1,4 @@
-"""Indexes of every format version are read as when they were written."""
+"""Indexes of every format version give the results that they gave when they were written."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def test_golden_index(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", FOLDERS[:-1], ids=lambda path: path.name)
-def test_a_damaged_index_does_not_become_one_of_now(folder: Path, tmp_path: Path) -> None:
-    """What earlier formats keep no checksum of is compared before a new one takes it over."""
+def test_a_damaged_index_is_not_upgraded(folder: Path, tmp_path: Path) -> None:
+    """What earlier formats store without a checksum is compared before an upgrade gives it one."""
     copy = tmp_path / folder.name
     shutil.copytree(folder, copy)
     connection = sqlite3.connect(copy / "catalog.sqlite")

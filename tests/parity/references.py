@@ -1,8 +1,8 @@
-"""The published libraries on the checkpoints of tests/layouts.py: what ours must equal.
+"""The published libraries on the checkpoints of tests/layouts.py, whose outputs ours must equal.
 
 Each function takes a checkpoint's folder and gives arrays by name, ragged ones as NAME.flat and NAME.offsets. They
-import their library inside, for no environment has all of them. `python -m tests.parity.references NAME…` writes golden
-files.
+import their library inside, because no environment has all of them. `python -m tests.parity.references NAME…` writes
+golden files.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def emb_cross_encoder(folder: Path) -> Arrays:
     model = BertModel.from_pretrained(folder).eval()
     tokenizer = AutoTokenizer.from_pretrained(folder)
     scores = []
-    for query, text in PAIRS[:5]:  # those that fit: where to cut is each library's own choice
+    for query, text in PAIRS[:5]:  # those that fit, because each library cuts long texts elsewhere
         words = [tokenizer(part, add_special_tokens=False)["input_ids"] for part in (query, text)]
         u0, u1, u2 = tokenizer.convert_tokens_to_ids(["[unused0]", "[unused1]", "[unused2]"])
         head = [tokenizer.cls_token_id, u0, *words[0], u1, tokenizer.sep_token_id]
@@ -222,7 +222,7 @@ LAYOUTS: dict[str, Callable[[Path], Path]] = {
 
 
 def reference(name: str, folder: Path) -> Arrays:
-    """What the library says of the checkpoint `name` in `folder`."""
+    """The library's outputs for the checkpoint `name` in `folder`."""
     found: Arrays = globals()[name](folder)
     return found
 

@@ -81,7 +81,7 @@ def test_assignment(d: int, most_groups: int, reach: float, kernels: str) -> Non
 
 @pytest.mark.parametrize("d", [32, 128, 4096])
 def test_the_largest_products_fit(d: int, kernels: str) -> None:
-    """Bytes of ±63 everywhere with levels 0 and 63 everywhere: the most that the sums must hold."""
+    """Bytes of ±63 with levels of 0 and 63: the largest sums that occur."""
     rng = np.random.default_rng(d)
     values = np.concatenate([np.ones((1, d)), -np.ones((1, d)), rng.choice([-1.0, 1.0], (30, d))])
     centroids = grouped(values, np.array([0, 1, 2, 20, 32], np.uint32), padded_width(d, 4))
@@ -118,7 +118,7 @@ def test_codes(d: int, levels: str, bits: int, kernels: str) -> None:
         else quantile_codec(centroids, signed, bits, 1)
     )
     nearest = rng.integers(len(centroids), size=len(rows)).astype(np.uint32)
-    rows[0] = centroids.decoded()[nearest[0]]  # a residual of nothing
+    rows[0] = centroids.decoded()[nearest[0]]  # a residual of zero
     codes, scales = codec.encode(rows, nearest, threads=2)
     form = reference.CodeFormat(bits, codec.level_bytes, codec.step, codec.zero, codec.scales_whole_vector)
     own = centroids.decoded()[nearest]
@@ -128,8 +128,8 @@ def test_codes(d: int, levels: str, bits: int, kernels: str) -> None:
 
 
 @pytest.mark.parametrize("bits", [1, 2, 4])
-def test_residuals_next_to_nothing(bits: int, kernels: str) -> None:
-    """Where even the reciprocal of their energy is beyond float32."""
+def test_tiny_residuals(bits: int, kernels: str) -> None:
+    """The reciprocal of their energy overflows float32."""
     rows = np.zeros((3, 33), np.float32)
     rows[:, 0] = [1e-20, -1e-22, 0]
     width = padded_width(33, bits)

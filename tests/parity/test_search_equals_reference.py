@@ -21,7 +21,7 @@ QUIET = settings(
     deadline=None,
     suppress_health_check=list(HealthCheck),
     derandomize=True,
-    phases=[Phase.generate],  # the reference is slow: a failing case is reported as it came
+    phases=[Phase.generate],  # the reference is slow, so failing cases are not shrunk
 )
 
 CODECS = [

@@ -47,7 +47,7 @@ def golden() -> dict[str, np.ndarray]:
 
 
 def ours(retriever: Retriever, method: str, settings: HybridSearch | None = None) -> np.ndarray:
-    """(pairs,) what a search gives each passage; a document without a common term is no hit, and scores 0."""
+    """(pairs,) the score of each passage in a search; 0 for a passage that shares no term and is no hit."""
     queries = list(dict.fromkeys(query for query, _ in PAIRS))
     found = dict(zip(queries, retriever.search_many(queries, 50, method=method, settings=settings), strict=True))
     scores = {query: {hit.document.text: hit.score for hit in ranking} for query, ranking in found.items()}
@@ -55,13 +55,13 @@ def ours(retriever: Retriever, method: str, settings: HybridSearch | None = None
 
 
 def mean_of_vectors(retriever: Retriever) -> np.ndarray:
-    """(pairs,) theirs is the mean over the query's vectors, a MaxSim search gives the sum."""
+    """(pairs,) numbers of query vectors: their score is the mean over them, ours the sum."""
     counts = {query: len(retriever.encoder.query_spans(query) or ()) for query, _ in PAIRS}
     return np.array([counts[query] for query, _ in PAIRS])
 
 
 def compare(retriever: Retriever, scores: dict[str, np.ndarray], weights: Weights) -> None:
-    """All that compute_score gives with some weights."""
+    """Compares all scores of compute_score for some weights."""
     dense, sparse, multi = weights
     near: Any = {"atol": TOLERANCE, "rtol": 0}
     np.testing.assert_allclose(ours(retriever, "dense"), scores["dense"], **near)
@@ -95,21 +95,21 @@ def test_golden(made: Retriever, golden: dict[str, np.ndarray], weights: Weights
 
 @pytest.mark.parametrize("fusion", M3)
 def test_the_protocols_as_they_are(made: Retriever, golden: dict[str, np.ndarray], fusion: str) -> None:
-    """All passages are candidates here, so that a protocol's ranking is that of its weighted sum."""
+    """All passages are candidates here, so that a protocol ranks by its weighted sum."""
     dense, sparse, multi = M3[fusion].weights
     expected = dense * golden["dense"] + sparse * golden["sparse"] + multi * golden["colbert"]
     np.testing.assert_allclose(ours(made, f"hybrid:{fusion}"), expected, atol=TOLERANCE)
 
 
-def test_no_view_is_silent(golden: dict[str, np.ndarray]) -> None:
-    """Zeros on both sides would prove nothing."""
+def test_every_view_has_scores(golden: dict[str, np.ndarray]) -> None:
+    """Comparing zeros would prove nothing."""
     for name in ("dense", "sparse", "colbert"):
         assert np.count_nonzero(golden[name]) >= 4
         assert len(np.unique(golden[name])) >= 5
 
 
 def test_our_means_are_theirs(golden: dict[str, np.ndarray]) -> None:
-    """What the tests with other weights stand on."""
+    """The tests with other weights rely on this."""
     for name, values in means(golden, M3_WEIGHTS).items():
         np.testing.assert_allclose(values, golden[name], atol=1e-6)
 

@@ -9,7 +9,7 @@ from asterism.collection import writer as collection_writer
 
 @pytest.fixture
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that a few documents take a collection through all that happens to large ones."""
+    """With these, a few documents are trained, retrained and merged like many."""
     monkeypatch.setattr(collection_writer, "FLAT_TOKENS", 60)
     monkeypatch.setattr(collection_writer, "MOST_SEGMENTS", 4)
     monkeypatch.setattr(collection_writer, "OUTGROWN", 3)

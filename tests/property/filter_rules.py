@@ -39,7 +39,7 @@ filters: st.SearchStrategy[dict[str, Any]] = st.recursive(
 
 
 def values_at(place: Any, path: list[str]) -> list[Any]:
-    """The scalars that a dotted name leads to; Ellipsis for an object or an empty list, which only exist."""
+    """The scalars at a dotted name; Ellipsis for an object or an empty list, which match only $exists."""
     if isinstance(place, list):
         return [value for element in place for value in values_at(element, path)] or ([] if path else [...])
     if not path:

@@ -41,7 +41,7 @@ class Modelled:
 
     def put(self, ids: list[str], of: list[dict[str, Any]], seed: int, update: bool) -> None:
         self.batches += 1
-        vectors = matrices(len(ids), seed * 1000 + self.batches)  # no two documents have the same
+        vectors = matrices(len(ids), seed * 1000 + self.batches)  # so that no two documents have the same vectors
         documents = [Document(id, f"text {seed}", metadata=value) for id, value in zip(ids, of, strict=True)]
         with self.collection.writing() as writer:
             writer.add(documents, tokens_only(TokenVectors.from_documents(vectors)), update)
@@ -68,7 +68,7 @@ class Modelled:
             ids = [str(self.made + i) for i in range(len(of))]
             self.made += len(ids)
             known = list(self.model)
-            if name == "update" and known:  # one new, the others replace
+            if name == "update" and known:  # one is new, the others replace documents
                 chosen = np.random.default_rng(seed).permutation(known)[: len(ids) - 1]
                 ids[: len(chosen)] = chosen.tolist()
             self.put(ids, of, seed, name == "update")

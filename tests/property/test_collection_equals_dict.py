@@ -1,4 +1,4 @@
-"""A collection against a plain dict: whatever is done to it in whatever order, it holds and finds the same."""
+"""A collection equals a plain dict after any sequence of operations."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_a_refused_batch_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_documents_without_vectors_survive_training_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also alone in a segment."""
+    """Also if they are alone in a segment."""
     modelled = Modelled(tmp_path / "x", TokenBuild(threads=1))
     modelled.put([str(i) for i in range(40)], [{}] * 40, 1, False)
     modelled.do("settle")

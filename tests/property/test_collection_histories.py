@@ -50,7 +50,7 @@ def name_of(codec: dict[str, Any]) -> str:
 def batch(codec: dict[str, Any], first: int, count: int, seed: int) -> tuple[list[Document], Representations]:
     longest = codec.get("fixed", 6)
     vectors = make_vectors(count, D, longest=longest, seed=seed, shortest=codec.get("fixed", 0))
-    rounded = vectors.flat.astype(np.float16).astype(np.float32)  # as they are kept while flat
+    rounded = vectors.flat.astype(np.float16).astype(np.float32)  # as a flat index stores them
     documents = [Document(str(first + i), "text", metadata={"n": i % 3}) for i in range(count)]
     return documents, tokens_only(TokenVectors(rounded, vectors.offsets))
 
@@ -167,9 +167,9 @@ def test_top_k_is_a_prefix_of_top_k_plus_one(trained: Trained) -> None:
 
 
 def test_what_was_stored_survives_merging_and_training_again(trained: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Scores stay near those of the vectors as they were given, and do not get worse with every training."""
+    """Scores stay near those of the original vectors, and do not get worse with each training."""
     codec, collection, _ = trained
-    monkeypatch.setattr(collection_writer, "OUTGROWN", 1)  # every settling trains anew
+    monkeypatch.setattr(collection_writer, "OUTGROWN", 1)  # each settle trains again
     documents, vectors = batch(codec, 0, 40, 1)
     query = make_query(D, 5, 1)
     truth = dict(zip((document.id for document in documents), brute_force(vectors.multi, query), strict=True))

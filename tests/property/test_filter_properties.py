@@ -1,4 +1,4 @@
-"""Filters: what the catalog finds is what documents fulfil, whatever they hold and whatever is asked."""
+"""The catalog finds exactly the documents that match a filter, for any metadata and any filter."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from asterism.settings import TokenBuild
 from tests.conftest import tokens_only
 from tests.property.filter_rules import holds
 
-# Few of each, so that they often meet: at the borders of numbers, of UTF-16 and of types.
+# Few of each, so that they often coincide: at the limits of numbers, of UTF-16 and of types.
 numbers = st.sampled_from(
     [0, -0.0, 1, 1.0, 1.5, 2**53, 2**53 + 1, 2.0**53, 2**63 - 1, -(2**63), 2.0**62, 1e-300, -1e300]
 )
@@ -53,10 +53,10 @@ filters: st.SearchStrategy[dict[str, Any]] = st.recursive(
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(of=st.lists(metadata, min_size=1, max_size=8), asked=st.lists(filters, min_size=1, max_size=8))
-def test_the_catalog_finds_what_fulfils_a_filter(
+def test_the_catalog_finds_what_matches_a_filter(
     of: list[dict[str, Any]], asked: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """And both are what an evaluation says that shares nothing with them."""
+    """Both agree with an independent evaluation."""
     folder = tmp_path_factory.mktemp("filters") / "x"
     collection = Collection.create(folder, Views(TokenBuild()), {})
     vectors = TokenVectors(np.ones((len(of), 4), np.float32), np.arange(len(of) + 1))

@@ -1,4 +1,4 @@
-"""Lexical search against NumPy: same documents, same scores, whatever the segments, subsets and ties."""
+"""Lexical search equals NumPy for any segments, masks and ties: same documents, same scores."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_search_equals_reference(data: st.DataObject, tmp_path_factory: pytest.T
     queries = make_entries(data.draw(st.integers(0, 6), "queries"), 10, vocabulary + 1, levels, seed + 9)
     rng = np.random.default_rng(seed)
     share = data.draw(st.sampled_from([0.0, 0.02, 0.5]), "subset")
-    for subset in (None, rng.random(len(entries)) < share, None):  # the last finds a clean workspace, or does not
+    for subset in (None, rng.random(len(entries)) < share, None):  # the last search reuses the workspace of the others
         for k in (1, 7, 50, len(entries) + 1):
             threads = data.draw(st.integers(1, 3), "threads")
             ids, scores = searcher.search(queries, k, subset, threads)

@@ -1,4 +1,4 @@
-"""What must hold whatever the vectors are."""
+"""Properties of a token index for any vectors."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_probing_everything_with_floats_is_exact(
 def test_top_k_is_a_prefix_of_top_k_plus_one(
     method: str, bits: int, vectors: TokenVectors, drawn: tuple[int, int], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """With fixed settings: asking for more documents changes none of the first."""
+    """With the same settings, a larger k does not change the first results."""
     index = TokenIndex.build(tmp_path_factory.mktemp("p") / "x", vectors, bits=bits)
     query = query_for(vectors, drawn)
     search = TokenSearch(
@@ -148,7 +148,7 @@ def test_threads_and_chunks_change_nothing(bits: int, tmp_path: Path) -> None:
 
 
 def test_several_segments_are_searched_as_one(tmp_path: Path) -> None:
-    """Added documents are found as if they had been there: same codec, same scores."""
+    """Added documents are found as if they had been there from the start."""
     vectors = make_vectors(90, 32, longest=10, seed=5)
     cut = int(vectors.offsets[60])
     first = TokenVectors(vectors.flat[:cut], vectors.offsets[:61])

@@ -1,4 +1,4 @@
-"""Every method, over several segments, with deletions and a filter, against brute force written out by hand."""
+"""Every method, over several segments, with deletions and a filter, against brute force."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ K1, B = 0.9, 0.75
 
 @dataclass
 class Stored:
-    """A document in all views; terms (VOCABULARY,) are weights or counts, mean_length that of its batch's time."""
+    """A document in all views; terms (VOCABULARY,) are weights or counts, mean_length is the mean when it was added."""
 
     id: str
     tokens: np.ndarray
@@ -47,7 +47,7 @@ class Stored:
 
 def unit(rng: np.random.Generator, rows: int) -> np.ndarray:
     made = rng.normal(size=(rows, D))
-    halves = (made / np.linalg.norm(made, axis=1, keepdims=True)).astype(np.float16)  # as they are kept
+    halves = (made / np.linalg.norm(made, axis=1, keepdims=True)).astype(np.float16)  # as they are stored
     return halves.astype(np.float32)
 
 
@@ -153,5 +153,5 @@ def check(
         assert len(hits) == len(best), (method, k)
         np.testing.assert_allclose([score for _, score in hits], best, atol=tolerance, err_msg=method)
         by_id = dict(zip([names[i] for i in found], scores, strict=True))
-        for document, score in hits:  # whoever shares a place with others has its own score
+        for document, score in hits:  # of documents that share a place, each has its own score
             assert math.isclose(by_id[document.id], score, abs_tol=tolerance), (method, document.id)

@@ -1,4 +1,4 @@
-"""Rankings behave like sequences; TREC run files come back as they went."""
+"""Rankings behave like sequences; TREC run files are read back as they were written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What opening and closing a collection leaves open, locked or usable."""
+"""Opening and closing a collection: descriptors, locks and errors."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def can_commit(path: Path) -> bool:
 
 
 def test_closing_one_collection_leaves_the_locks_of_another(collection: Collection) -> None:
-    """A process loses its locks on a file when it closes any descriptor of it: a reader's must stay."""
+    """A process loses its locks on a file when it closes any of its descriptors; a reader must keep its lock."""
     other = Collection.open(collection.path)
     with other.reading() as catalog:
         catalog.state()
@@ -96,8 +96,8 @@ def test_closing_one_collection_leaves_the_locks_of_another(collection: Collecti
 
 
 @pytest.mark.parametrize("kind", ["reading", "writing"])
-def test_a_transaction_that_ends_after_its_connection_says_nothing(collection: Collection, kind: str) -> None:
-    """Ctrl-C between taking a transaction and using it leaves its end to the garbage collector."""
+def test_ending_a_transaction_after_its_connection_raises_nothing(collection: Collection, kind: str) -> None:
+    """After Ctrl-C the garbage collector may end a transaction whose connection is closed."""
     transaction = getattr(collection._catalog, kind)()
     transaction.__enter__()
     collection.close()

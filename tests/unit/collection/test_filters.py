@@ -1,4 +1,4 @@
-"""Metadata filters: how they are read, what they mean, and what is said of bad ones."""
+"""Metadata filters: parsing, meaning, and errors."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_every_operator_is_read(given: dict[str, Any], expected: object) -> None
         ({"k" * 1001: 1}, "a field of 1,001 characters, expected at most 1,000"),
     ],
 )
-def test_bad_filters_are_one_clear_line(given: Any, message: str) -> None:
+def test_bad_filters_raise_an_error_of_one_line(given: Any, message: str) -> None:
     with pytest.raises(FilterError, match=message) as caught:
         parse_filter(given)
     assert len(str(caught.value).splitlines()) == 1
@@ -147,7 +147,7 @@ def test_long_values_are_shortened_in_messages() -> None:
 
 
 @pytest.mark.parametrize("wrap", [lambda inner: {"$not": inner}, lambda inner: {"$and": [inner]}])
-def test_nesting_has_an_end(wrap: Any) -> None:
+def test_nesting_is_limited(wrap: Any) -> None:
     deep: dict[str, Any] = {"a": 1}
     for _ in range(40):
         deep = wrap(deep)
@@ -158,7 +158,7 @@ def test_nesting_has_an_end(wrap: Any) -> None:
         parse_filter(deep)
 
 
-def test_nesting_within_a_field_has_an_end() -> None:
+def test_nesting_within_a_field_is_limited() -> None:
     deep: dict[str, Any] = {"$eq": 1}
     for _ in range(5000):
         deep = {"$not": deep}
@@ -229,7 +229,7 @@ def test_what_filters_mean(collection: Collection, where: dict[str, Any], expect
 @pytest.mark.parametrize(
     "where", [{"x": 1}, {"x": {"$nin": [1, None]}}, {"x.y": {"$exists": True}}, {"$not": {"x": {"$lt": "b"}}}]
 )
-def test_a_document_fulfils_the_filters_that_find_it(collection: Collection, where: dict[str, Any]) -> None:
+def test_a_document_matches_the_filters_that_find_it(collection: Collection, where: dict[str, Any]) -> None:
     condition = parse_filter(where)
     assert {id for id, metadata in METADATA.items() if fulfils(condition, metadata)} == found(collection, where)
 
@@ -243,8 +243,8 @@ def test_more_values_than_sqlite_takes_at_once(collection: Collection) -> None:
 
 
 @pytest.mark.parametrize("values", [MOST_VALUES, 20_000])
-def test_very_many_values_are_looked_up_within_a_few_masks(collection: Collection, values: int) -> None:
-    """Not a mask for each value, as once: that was values x documents bytes."""
+def test_the_memory_of_many_values_is_a_few_masks(collection: Collection, values: int) -> None:
+    """Not a mask for each value, which would be values x documents bytes."""
     where = {"x": {"$in": [*range(values // 2), *map(str, range(values - values // 2))]}}
     condition, snapshot = parse_filter(where), collection.snapshot()
     tracemalloc.start()
@@ -284,7 +284,7 @@ def test_parts_of_an_or_are_combined_in_place(collection: Collection, monkeypatc
     ],
     ids=["$in", "$or of values", "$and", "$or of nothing"],
 )
-def test_a_filter_has_a_largest_size(where: dict[str, Any], message: str) -> None:
+def test_the_size_of_a_filter_is_limited(where: dict[str, Any], message: str) -> None:
     with pytest.raises(FilterError, match=message) as caught:
         parse_filter(where)
     assert len(str(caught.value)) < 200

@@ -1,4 +1,4 @@
-"""An index of the first format, which had token vectors alone: opened, searched, written to, and read again."""
+"""An index of the first format, which had only token vectors: opened, searched, written to, and read again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SETTINGS = EncoderSettings(precision="float32")
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The golden index; its vectors have no model, so that it is given one of as many dimensions."""
+    """The golden index. Its vectors come from no model, so it is given one with as many dimensions."""
     copy = shutil.copytree(HERE / "index-1", tmp_path / "old.ast")
     model = layouts.colbert(tmp_path / "model")
     collection = Collection.open(copy)
@@ -68,7 +68,7 @@ def test_it_is_written_to_and_read_again(folder: Path, merged: bool) -> None:
         assert again.search("the fox", filter={"n": 99}).ids == ["new"]
         assert again.info()["segments"] == (1 if merged else 3)
         again.add([Document("later", "read a file")])
-    if merged:  # the first format had these beside the numbers
+    if merged:  # the first format had these at the top of a segment
         assert not list(folder.glob("segment-*/codes.npy"))
 
 

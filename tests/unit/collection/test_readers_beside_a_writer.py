@@ -21,7 +21,7 @@ CHANGES = 20
 def test_a_search_while_another_thread_writes_is_consistent(
     collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Groups of five come and go as wholes; the codec is trained, merged and trained again meanwhile."""
+    """Groups of five are added and deleted as wholes; meanwhile segments are merged and the codec is trained again."""
     for name, value in {"FLAT_TOKENS": 60, "MOST_SEGMENTS": 3, "OUTGROWN": 2}.items():
         monkeypatch.setattr(collection_writer, name, value)
     rng = np.random.default_rng(0)
@@ -45,7 +45,7 @@ def test_a_search_while_another_thread_writes_is_consistent(
         codecs.add(collection.snapshot().state.codec)
 
     def read(reader: Collection, method: str) -> int:
-        """The number of looks, of which at least one was taken before the first change."""
+        """The number of looks; the first one is before the first change."""
         looks = 0
         while not written.is_set():
             group = looks % 12
@@ -120,4 +120,4 @@ def test_documents_can_be_used_while_they_are_listed(collection: Collection) -> 
         assert document.id in found(collection)
     listed = collection.documents()
     next(listed)
-    remove(collection, 1)  # a listing that is not read on blocks nobody
+    remove(collection, 1)  # an unfinished listing blocks no writer

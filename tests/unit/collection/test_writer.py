@@ -42,7 +42,7 @@ def test_nothing_of_an_unfinished_batch_is_seen(collection: Collection, monkeypa
 def test_an_interruption_just_after_the_commit_loses_nothing(
     collection: Collection, work: Callable[[Collection], None], after: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where Ctrl-C lands most likely: the signal is handled when SQLite returns from the disk."""
+    """The most likely moment of Ctrl-C: the signal is handled when SQLite returns from the disk."""
     put(collection, 2)
     commit = Catalog.writing
 

@@ -27,7 +27,7 @@ def scores(made: Retriever, method: str, **options: Any) -> dict[str, Any]:
 
 
 def places_are_right(explanation: Explanation) -> int:
-    """Checks every place, of the query and of the document; returns how many there were in the document."""
+    """Checks all places in the query and in the document; returns the number of places in the document."""
     document, count = explanation.document, 0
     for match in [*explanation.matches, *(match for share in explanation.shares for match in share.matches)]:
         if match.query_begin >= 0:

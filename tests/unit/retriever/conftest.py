@@ -1,4 +1,4 @@
-"""Indexes of a tiny random checkpoint."""
+"""Indexes made with tiny random checkpoints."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def few(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Retri
 
 @pytest.fixture(scope="module")
 def clustered(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Retriever]:
-    """Large enough to be coded, in several segments, with dead documents in it."""
+    """Large enough to be coded, in several segments, with deleted documents."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(collection_writer, "FLAT_TOKENS", 1000)
         with Retriever.create(tmp_path_factory.mktemp("clustered") / "x.ast", model) as made:

@@ -31,7 +31,7 @@ def test_documents_come_back_as_they_were(put: Put) -> None:
         made.get("other")
 
 
-def test_add_takes_generators_and_tells_progress(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_add_takes_generators_and_reports_progress(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retriever, "BATCH_DOCUMENTS", 3)
     made, told = put([]), []
     assert made.add((document for document in words(8)), progress=told.append) == 8
@@ -60,7 +60,9 @@ def unreadable_document() -> Any:
 
 
 @pytest.mark.parametrize("bad", [not_a_document, bad_document, unreadable_document])
-def test_a_batch_is_there_or_not(put: Put, monkeypatch: pytest.MonkeyPatch, bad: Callable[[], Any]) -> None:
+def test_a_batch_is_added_whole_or_not_at_all(
+    put: Put, monkeypatch: pytest.MonkeyPatch, bad: Callable[[], Any]
+) -> None:
     monkeypatch.setattr(retriever, "BATCH_DOCUMENTS", 2)
     made, given = put([]), words(6)
 
@@ -77,7 +79,7 @@ def test_a_batch_is_there_or_not(put: Put, monkeypatch: pytest.MonkeyPatch, bad:
     assert list(made) == given
 
 
-def test_an_error_of_the_generator_comes_through(put: Put) -> None:
+def test_an_error_of_the_generator_propagates(put: Put) -> None:
     def documents() -> Iterator[Document]:
         yield FEW[0]
         raise RuntimeError("mine")
@@ -126,7 +128,7 @@ def test_delete(put: Put) -> None:
     assert sorted(made.search("fox", 4).ids) == ["empty", "fox"]
 
 
-def test_missing_goes_on_where_it_stopped(put: Put) -> None:
+def test_missing_resumes_an_interrupted_add(put: Put) -> None:
     made = put(FEW[:2])
     assert list(made.missing(FEW)) == FEW[2:]
     assert made.add(made.missing(FEW)) == 2
@@ -142,7 +144,7 @@ def test_iterating_does_not_hold_the_index(put: Put) -> None:
     assert len(made) == 0
 
 
-def test_compact_drops_the_dead_and_changes_no_answer(put: Put) -> None:
+def test_compact_drops_deleted_documents_and_changes_no_answer(put: Put) -> None:
     made = put(words(40))
     made.add([Document("late", "late")])
     made.delete([f"d{i}" for i in range(15)])

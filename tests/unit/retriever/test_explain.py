@@ -35,7 +35,7 @@ XTR = [
 
 
 @pytest.mark.parametrize("settings", XTR, ids=lambda one: f"{one.imputation}-{one.probes}")
-def test_an_explanation_of_xtr_tells_what_was_imputed(clustered: Retriever, settings: TokenSearch) -> None:
+def test_an_explanation_of_xtr_shows_what_was_imputed(clustered: Retriever, settings: TokenSearch) -> None:
     imputed = 0
     for query in QUERIES[:2]:
         hits = clustered.search(query, 3, settings=settings)

@@ -20,7 +20,7 @@ CHINESE = [
 
 
 def words_of(explanation: Explanation) -> dict[str, tuple[str, str]]:
-    """Of the terms that were found: query word -> field and the words of the document there."""
+    """Query word -> the field and the words of the document that it matched."""
     fields = {"title": explanation.document.title, "text": explanation.document.text}
     return {
         match.query_token: (match.field, fields[match.field][match.begin : match.end])

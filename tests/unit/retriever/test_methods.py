@@ -15,7 +15,7 @@ from tests.unit.retriever.all_views import FEW, METHODS, QUERY, places_are_right
 
 
 def with_common_words(made: Retriever, ids: list[str]) -> list[str]:
-    """Those of the documents to whose score by words QUERY adds something; the model gives some words no weight."""
+    """The documents that QUERY finds by words, according to explain; the model gives some words no weight."""
     return [id for id in ids if made.explain(QUERY, id, method="lexical").score > 0]
 
 
@@ -44,7 +44,7 @@ def test_explanations_add_up(full: Retriever, method: str) -> None:
 
 @pytest.mark.parametrize("method", [method for method in METHODS if not method.startswith("hybrid:m3")])
 def test_more_than_there_are(full: Retriever, method: str) -> None:
-    """All documents, or, by words, those that share one with the query."""
+    """A lexical search finds the documents that share a word with the query, the others find all."""
     expected = [document.id for document in FEW]
     if method == "lexical":
         expected = with_common_words(full, expected)
@@ -53,7 +53,7 @@ def test_more_than_there_are(full: Retriever, method: str) -> None:
 
 
 def test_codes_and_graphs(m3: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As indexes are from some size on: token vectors in codes with a finer copy, dense vectors in a graph."""
+    """A large index: token vectors as codes with a finer copy, dense vectors with a graph."""
     monkeypatch.setattr(collection_writer, "FLAT_TOKENS", 300)
     monkeypatch.setattr(dense_segment, "MANY", 20)
     rng = np.random.default_rng(0)

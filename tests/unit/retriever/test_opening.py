@@ -30,7 +30,7 @@ def test_create_add_open_search(put: Put, model: Path) -> None:
 
 
 @pytest.mark.parametrize("taken", ["file", "folder", "link"])
-def test_create_where_something_is(taken: str, tmp_path: Path, model: Path) -> None:
+def test_create_where_something_exists(taken: str, tmp_path: Path, model: Path) -> None:
     place = tmp_path / "x"
     place.touch() if taken == "file" else place.mkdir() if taken == "folder" else place.symlink_to("nowhere")
     with pytest.raises(IndexExists, match="exists already"):
@@ -47,7 +47,7 @@ def test_create_without_a_usable_model_leaves_nothing(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["dense"]
 
 
-def test_open_what_is_no_index(tmp_path: Path) -> None:
+def test_open_something_that_is_not_an_index(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for place in (tmp_path, tmp_path / "file", tmp_path / "nowhere"):
         with pytest.raises(NotAnIndex):
@@ -61,7 +61,7 @@ def test_another_model_is_refused(put: Put, tmp_path: Path) -> None:
         Retriever.open(path, model=other)
 
 
-def test_a_moved_model_is_found_by_saying_where(put: Put, model: Path, tmp_path: Path) -> None:
+def test_a_moved_model_can_be_given(put: Put, model: Path, tmp_path: Path) -> None:
     old, new = tmp_path / "old", tmp_path / "new"
     shutil.copytree(model, old)
     made = put(model=old)

@@ -71,7 +71,7 @@ def test_no_queries(few: Retriever) -> None:
     assert few.search_many([]) == []
 
 
-def test_method_goes_before_settings(few: Retriever) -> None:
+def test_the_method_overrides_the_settings(few: Retriever) -> None:
     assert few.search("fox").method == "colbert"
     assert few.search("fox", settings=TokenSearch(method="xtr")).method == "xtr"
     assert few.search("fox", method="exact", settings=TokenSearch(method="xtr")).method == "exact"

@@ -74,7 +74,7 @@ def test_the_life_of_an_index(put_with: PutWith, m3: Path, views: tuple[str, ...
 
 
 def check_the_default(made: Retriever, views: tuple[str, ...]) -> None:
-    """What a search and an explanation without a method do."""
+    """The method of a search and of an explanation if none is given."""
     method = "colbert" if "multi" in views else "hybrid" if len(views) > 1 else views[0]
     ranking = made.search(QUERY)
     assert ranking.method == method
@@ -82,7 +82,7 @@ def check_the_default(made: Retriever, views: tuple[str, ...]) -> None:
     assert made.explain(QUERY, ranking.ids[0]).method == method
     assert made.search(QUERY, filter={"year": 1}).ids == []
     early = set(made.search(QUERY, filter={"year": {"$lt": 2010}}).ids)
-    assert early == (set() if views == ("lexical",) else {"fox", "light"})  # to whose words the model gives no weight
+    assert early == (set() if views == ("lexical",) else {"fox", "light"})  # the model gives their words no weight
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_unknown_views(single: Path, tmp_path: Path, views: Any) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_views_that_the_model_has_not(single: Path, tokens: Path, tmp_path: Path) -> None:
+def test_views_that_the_model_lacks(single: Path, tokens: Path, tmp_path: Path) -> None:
     for model, view, has in ((single, "multi", "dense"), (tokens, "dense", "multi")):
         with pytest.raises(InputError, match=rf"the model has no {view} vectors \(it has {has}\)"):
             Retriever.create(tmp_path / "x.ast", model, views=[view, "lexical"])

@@ -1,4 +1,4 @@
-"""One clear error for what cannot be done."""
+"""Wrong use raises one clear error."""
 
 from __future__ import annotations
 

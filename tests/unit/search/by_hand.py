@@ -1,4 +1,4 @@
-"""Small collections whose views are given as plain numbers, so that every score can be computed on paper."""
+"""Small collections whose views are plain numbers, so that every score can be computed by hand."""
 
 from __future__ import annotations
 

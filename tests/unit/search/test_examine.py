@@ -34,7 +34,7 @@ def text(rng: np.random.Generator, id: str, counted: bool, tokens: int) -> Text:
 
 @pytest.fixture(scope="module", params=[True, False], ids=["BM25", "weights"])
 def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, ...]]:
-    """Twenty documents in two segments, some without words or token vectors, two of them dead; and a query."""
+    """Twenty documents in two segments, some without words or token vectors, two of them deleted; and a query."""
     rng = np.random.default_rng(1)
     texts = [text(rng, f"{i}", request.param, int(rng.integers(0, 4))) for i in range(20)]
     query = text(rng, "query", request.param, 3)
@@ -82,7 +82,7 @@ def test_scores_are_those_of_the_views_alone(made: Any, settings: HybridSearch) 
 
 
 def test_a_document_that_no_view_would_take(made: Any) -> None:
-    """It is explained as one candidate more."""
+    """It is explained as an additional candidate."""
     collection, query, _ = made
     plan = plan_of("hybrid", HybridSearch(fusion="m3-all", depth=1))
     first = found_in(collection, query, plan, 1)[0][0]
@@ -116,8 +116,8 @@ def test_terms_add_up(made: Any) -> None:
         assert terms.added.sum() == pytest.approx(score, rel=1e-6)
 
 
-def test_nobody_else_is_there(made: Any, tmp_path: Any) -> None:
-    """The best possible ranks, whatever the fusion."""
+def test_an_only_document_has_the_best_ranks(made: Any, tmp_path: Any) -> None:
+    """Rank 1 in every view."""
     _, query, counted = made
     with closing(collection_of(tmp_path / "x", [query], counted=counted)) as alone:
         assert isinstance(alone, Collection)

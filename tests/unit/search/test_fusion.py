@@ -173,7 +173,7 @@ def test_reciprocal_ranks(few: Collection, weights: Any) -> None:
     assert dict(found_in(few, QUERY, plan)) == pytest.approx(expected, rel=1e-6)
 
 
-def test_ranks_are_among_those_that_count(few: Collection) -> None:
+def test_ranks_are_among_eligible_documents(few: Collection) -> None:
     found = dict(found_in(few, QUERY, plan_of("hybrid:rrf"), where={"kind": 1}))
     assert found == pytest.approx({"c": 3 / 61, "d": 3 / 62}, rel=1e-6)
 
@@ -199,7 +199,7 @@ def test_all_are_deleted(tmp_path: Path, fusion: Any) -> None:
             writer.delete([text.id for text in FEW])
         assert found_in(made, QUERY, plan) == []
         with made.writing() as writer:
-            writer.settle()  # merges segments in which nobody lives
+            writer.settle()  # merges segments whose documents are all deleted
         assert found_in(made, QUERY, plan) == []
         with made.writing() as writer:
             writer.compact()

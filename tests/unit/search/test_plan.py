@@ -33,7 +33,7 @@ def test_settings_choose_a_method_where_none_is_named() -> None:
     assert plan_of("exact", TokenSearch(method="xtr", probes=3)).tokens == TokenSearch(method="exact", probes=3)
 
 
-def test_hybrid_means_what_the_index_says_if_nothing_else_is_said() -> None:
+def test_hybrid_uses_the_settings_of_the_index_by_default() -> None:
     def plan(method: str | None, settings: Any) -> HybridSearch:
         return SearchPlan.of(method, settings, ALL, lambda: KEPT).hybrid
 
@@ -44,7 +44,7 @@ def test_hybrid_means_what_the_index_says_if_nothing_else_is_said() -> None:
 
 
 def test_a_named_fusion_keeps_the_weights_of_the_settings() -> None:
-    """Whoever gives weights and names a fusion means both."""
+    """Weights from the settings and a fusion from the method's name are combined."""
     given = HybridSearch(weights=(0.5, 0.2, 0.3), depth=9)
     assert plan_of("hybrid:m3-all", given).hybrid == HybridSearch("m3-all", (0.5, 0.2, 0.3), 9)
 
@@ -75,8 +75,8 @@ def test_m3_needs_every_view_that_it_counts(fusion: Any, views: tuple[str, ...])
 
 
 @pytest.mark.parametrize("fusion", get_args(Fusion))
-def test_weights_of_views_that_are_not_there(fusion: Any) -> None:
-    """Nothing would be added up."""
+def test_weights_of_missing_views_are_refused(fusion: Any) -> None:
+    """All remaining weights are 0."""
     with pytest.raises(SettingError, match="the index has dense, lexical"):
         plan_of("hybrid", HybridSearch(fusion=fusion, weights=(0, 0, 1)), ("dense", "lexical"))
 
@@ -95,7 +95,7 @@ def test_weights_of_views_that_are_not_there(fusion: Any) -> None:
         ("hybrid", {"fusion": "rrf"}, r"settings is a dict, expected TokenSearch\(...\) or HybridSearch\(...\)"),
     ],
 )
-def test_what_is_unknown_is_told_in_one_line(method: Any, settings: Any, message: str) -> None:
+def test_unknown_methods_raise_an_error_of_one_line(method: Any, settings: Any, message: str) -> None:
     with pytest.raises(SettingError, match=message) as told:
         plan_of(method, settings)
     assert "\n" not in str(told.value)

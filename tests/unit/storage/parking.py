@@ -1,4 +1,4 @@
-"""Writers that wait for the lock, held where they wait."""
+"""Writers that are held while they wait for the lock."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONG = 20.0  # seconds after which a test has failed
 
 @contextmanager
 def parked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
-    """Whoever waits for the lock sets the event, and looks again only after the block."""
+    """A writer that waits for the lock sets the event, and tries again only after the block."""
     waiting, go_on = Event(), Event()
 
     def sleep(_: float) -> None:

@@ -1,4 +1,4 @@
-"""A wrong byte is found by the checksum of what was right; what is not proved is not guessed."""
+"""A wrong byte is found by the checksum of the right content; nothing is guessed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def changed(content: bytes, place: int, change: int) -> bytes:
 
 
 @given(content=CONTENTS, place=st.integers(0, 299), change=st.integers(1, 255))
-def test_one_wrong_byte_is_put_right(content: bytes, place: int, change: int) -> None:
+def test_one_wrong_byte_is_corrected(content: bytes, place: int, change: int) -> None:
     wrong = changed(content, place % len(content), change)
     assert correct_row(wrong, row_checksum(content)) == content
 
@@ -36,8 +36,8 @@ def test_two_wrong_bytes_are_not_explained(content: bytes, data: st.DataObject) 
     assert correct_row(wrong, row_checksum(content)) is None
 
 
-def test_long_contents_are_not_mended_by_chance() -> None:
-    """A CRC alone explains two wrong bytes of three million by a third one, now and then."""
+def test_long_contents_are_not_corrected_by_chance() -> None:
+    """With a CRC alone, two wrong bytes of a long content are sometimes explained by a third one."""
     content = bytes(range(256)) * 4000
     for shift in range(3):
         wrong = changed(changed(content, 1000 + shift, 1), 900_000, 1 << shift)

@@ -55,7 +55,7 @@ def test_nobody_writing_keeps_writers_out_and_not_each_other(tmp_path: Path) -> 
 
 
 def test_a_forked_child_does_not_keep_the_lock(tmp_path: Path) -> None:
-    """It has the descriptor, and lives on after the parent has released the lock."""
+    """It inherits the descriptor, and still runs after the parent has released the lock."""
     with lock.writing(tmp_path):
         child = os.fork()
         if child == 0:

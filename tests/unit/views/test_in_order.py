@@ -1,4 +1,4 @@
-"""Work side by side whose results come in order."""
+"""Items are worked on at the same time; results come in the order of the items."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from asterism.views.in_order import in_order
 @pytest.mark.parametrize("threads", [1, 2, 5])
 @pytest.mark.parametrize("count", [0, 1, 3, 40])
 def test_results_come_in_the_order_of_the_items(threads: int, count: int) -> None:
-    """Although, where there are several threads, every other item is done only after the next one."""
+    """With several threads, every other item is finished after the next one."""
     done = [threading.Event() for _ in range(count)]
 
     def square(item: int) -> int:
@@ -25,13 +25,13 @@ def test_results_come_in_the_order_of_the_items(threads: int, count: int) -> Non
     assert list(in_order(square, range(count), threads)) == [item * item for item in range(count)]
 
 
-def test_it_works_side_by_side() -> None:
+def test_items_are_worked_on_at_the_same_time() -> None:
     meeting = threading.Barrier(2, timeout=30)
     assert len(list(in_order(lambda _: meeting.wait(), range(4), 2))) == 4
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_items_are_taken_only_as_results_are(threads: int) -> None:
+def test_few_items_are_taken_ahead_of_the_results(threads: int) -> None:
     """Memory is bounded by the threads, not by the items."""
     taken = []
 
@@ -46,7 +46,7 @@ def test_items_are_taken_only_as_results_are(threads: int) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_an_error_comes_through(threads: int) -> None:
+def test_an_error_propagates(threads: int) -> None:
     def refuse_three(item: int) -> int:
         if item == 3:
             raise ValueError("three")

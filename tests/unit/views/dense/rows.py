@@ -31,7 +31,7 @@ def frozen(mask: np.ndarray) -> np.ndarray:
 
 
 def assert_exact(hits: SearchHits, vectors: np.ndarray, queries: np.ndarray, k: int, mask: Any = None) -> None:
-    """As many as there are, with their own scores, which are the best; of equal ones the first document first."""
+    """The k best eligible documents with their exact scores; equal scores in the order of documents."""
     counts = np.ones(len(vectors), bool) if mask is None else mask
     truth = queries.astype(np.float64) @ vectors.astype(np.float16).astype(np.float64).T
     for ids, scores, row in zip(hits.ids, hits.scores, truth, strict=True):
@@ -48,7 +48,7 @@ def assert_exact(hits: SearchHits, vectors: np.ndarray, queries: np.ndarray, k: 
 
 
 def forged(path: Path, facts: DenseFacts, name: str, change: Callable[[np.ndarray], None]) -> OpenDense:
-    """The segment with an array changed, of the right size; its checksum is not looked at here."""
+    """The segment with an array changed, of the right size; its checksum is not compared here."""
     file = path / f"{name}.npy"
     values = np.load(file)
     change(values)

@@ -14,8 +14,8 @@ from asterism.views.dense.searcher import DenseSearcher
 from tests.unit.views.dense.rows import assert_exact, normal, segment_of
 
 
-def test_a_graph_that_leads_to_too_few_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only documents far from the query count, and the search looks no further than the nearest."""
+def test_all_are_compared_if_the_graph_finds_too_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only documents far from the query are eligible, and the graph search stops near the query."""
     for module, name, value in ((dense_segment, "MANY", 1), (dense_choice, "STEP", 0), (dense_choice, "EXPLORED", 1)):
         monkeypatch.setattr(module, name, value)
     monkeypatch.setattr(dense_choice, "WIDER", 0)

@@ -20,7 +20,7 @@ from tests.unit.views.dense.rows import normal
 
 @contextmanager
 def full_disk(monkeypatch: pytest.MonkeyPatch, room: int) -> Iterator[None]:
-    """Arrays take so many bytes, and no more."""
+    """`room` bytes of arrays can be written."""
     write = arrays.ArrayWriter.write
 
     def writes(self: arrays.ArrayWriter, values: np.ndarray) -> None:

@@ -25,7 +25,7 @@ def test_equals_brute_force(opened: Opened, k: int, share: float | None) -> None
     assert_exact(opened(vectors).search(queries, k, mask), vectors, queries, k, mask)
 
 
-def test_a_segment_none_of_whose_documents_count(opened: Opened) -> None:
+def test_a_segment_without_eligible_documents(opened: Opened) -> None:
     vectors, queries = normal(sum(SIZES)), normal(2, 1)
     searcher = opened(vectors)
     for a, b in ((0, 90), (90, 91), (91, 131), (0, 91)):
@@ -41,7 +41,7 @@ def test_vectors_of_any_length(opened: Opened, lengths: str) -> None:
     if lengths == "short and long":
         vectors *= np.geomspace(0.01, 100, len(vectors), dtype=np.float32)[:, None]
     if lengths == "tiny":
-        vectors *= np.float32(1e-6)  # below the normal numbers of float16
+        vectors *= np.float32(1e-6)  # subnormal in float16
     if lengths == "largest":
         vectors = np.sign(vectors) * np.float32(65504)
     queries = normal(3, 1)
@@ -82,7 +82,7 @@ def test_one_query_and_many_give_the_same(opened: Opened) -> None:
     assert searcher.search(queries[:0], 10).ids.shape[0] == 0
 
 
-def test_a_mask_that_changes_is_seen_and_one_that_cannot_is_made_ready_once(opened: Opened) -> None:
+def test_a_writable_mask_is_read_anew_and_a_frozen_one_is_prepared_once(opened: Opened) -> None:
     vectors, query = normal(sum(SIZES)), normal(1, 1)
     searcher = opened(vectors)
     mask = np.ones(len(vectors), bool)
@@ -99,7 +99,7 @@ def test_a_mask_that_changes_is_seen_and_one_that_cannot_is_made_ready_once(open
 
 
 def test_searches_of_several_threads_at_once(opened: Opened) -> None:
-    """From the very first, for which the index is made."""
+    """Also the first search, which makes the faiss index."""
     vectors, queries = normal(sum(SIZES)), normal(8, 1)
     masks = [None, *(frozen(np.random.default_rng(i).random(len(vectors)) < 0.5) for i in range(12))]
     searcher = opened(vectors)

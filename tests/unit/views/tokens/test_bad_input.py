@@ -1,4 +1,4 @@
-"""One clear error of our own tree for everything that cannot be used; nothing left behind."""
+"""Input that cannot be used raises one clear error of ours, and leaves nothing behind."""
 
 from __future__ import annotations
 

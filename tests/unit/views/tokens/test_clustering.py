@@ -1,4 +1,4 @@
-"""Sample, number of centroids, and what training promises."""
+"""The sample, the number of centroids, and the guarantees of training."""
 
 from __future__ import annotations
 
@@ -72,6 +72,6 @@ def test_training_is_seeded_and_finds_near_centroids() -> None:
     distances = ((rows[:, None].astype(np.float64) - values[None]) ** 2).sum(axis=2)
     everywhere = assign(first, signed, threads=2, most_groups=len(first.group_rows), reach=1e9)
     excess = distances[np.arange(len(rows)), everywhere] - distances.min(axis=1)
-    assert excess.max() < 0.02  # bytes instead of floats: never much farther than the nearest
+    assert excess.max() < 0.02  # compared as bytes: never much farther than the nearest
     assert (everywhere == assign(first, signed, threads=1)).mean() > 0.9
     assert distances.min(axis=1).mean() < 0.8 * ((rows - rows.mean(axis=0)) ** 2).sum(axis=1).mean()

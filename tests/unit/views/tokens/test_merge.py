@@ -26,7 +26,7 @@ def rows_of(segment: OpenSegment, document: int) -> dict[str, np.ndarray]:
 @pytest.mark.usefixtures("trains_early")
 @pytest.mark.parametrize("chunk", [1, 5, 1 << 14])
 @pytest.mark.parametrize("build", CODECS, ids=name_of)
-def test_merging_keeps_exactly_the_living(
+def test_merging_keeps_exactly_the_kept_documents(
     build: dict[str, Any], chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(segment_merge, "CHUNK_TOKENS", chunk)
@@ -61,7 +61,7 @@ def check_lists(segment: OpenSegment) -> None:
 @pytest.mark.usefixtures("trains_early")
 @pytest.mark.parametrize("chunk", [1, 5, 1 << 14])
 @pytest.mark.parametrize("build", CODECS, ids=name_of)
-def test_living_vectors_are_those_of_the_living_decoded(
+def test_kept_vectors_are_the_decoded_vectors_of_kept_documents(
     build: dict[str, Any], chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(segment_merge, "CHUNK_TOKENS", chunk)
@@ -83,7 +83,7 @@ def test_living_vectors_are_those_of_the_living_decoded(
         np.testing.assert_array_equal(first.flat, second.flat)
 
 
-def test_living_documents_without_vectors_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kept_documents_without_vectors_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A document longer than a chunk, and empty ones around it."""
     monkeypatch.setattr(segment_merge, "CHUNK_TOKENS", 3)
     lengths = [0, 7, 0, 0, 2, 2, 0, 5, 0]

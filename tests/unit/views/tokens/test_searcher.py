@@ -34,7 +34,7 @@ def seen_of(collection: Collection, query: np.ndarray, document: Document, setti
 @pytest.mark.parametrize("parts", [1, 3])
 @pytest.mark.parametrize("build", CODECS, ids=name_of)
 def test_single_similarities_add_up_to_the_score_of_a_search(build: dict[str, Any], parts: int, tmp_path: Path) -> None:
-    """To the bit, for every method."""
+    """Bit for bit, for every method."""
     vectors = vectors_for(build)
     collection = collection_of(tmp_path / "x", vectors, build, parts)
     for tokens, method in [(1, "exact"), (9, "exact"), (9, "colbert"), (1, "xtr"), (9, "xtr")]:
