@@ -68,8 +68,8 @@ def index(
     from ..settings import EncoderSettings, TokenBuild
 
     kept = None if views is None else [name.strip() for name in views.split(",") if name.strip()]
-    build = TokenBuild.of({"bits": bits, "seed": seed, "refinement": "float16" if refinement else "none"})
-    encoder = EncoderSettings.of({"precision": precision})
+    build = TokenBuild.from_json({"bits": bits, "seed": seed, "refinement": "float16" if refinement else "none"})
+    encoder = EncoderSettings.from_json({"precision": precision})
     begin = time.perf_counter()
     with checked_input(inputs, quiet) as documents:
         chosen = DEFAULT if model is None else model

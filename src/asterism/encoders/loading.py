@@ -20,7 +20,7 @@ def load_encoder(model: str | os.PathLike[str] = DEFAULT, **settings: Any) -> En
 
     The settings are those of EncoderSettings, e.g. `precision="int8"`. A named model is fetched if it is not here yet.
     """
-    chosen = EncoderSettings.of(settings)
+    chosen = EncoderSettings.from_json(settings)
     from .checkpoints.layouts import open_checkpoint
     from .encoder import Encoder
 
@@ -29,7 +29,7 @@ def load_encoder(model: str | os.PathLike[str] = DEFAULT, **settings: Any) -> En
 
 def load_pair_scorer(model: str | os.PathLike[str], **settings: Any) -> PairScorer:
     """A cross-encoder from a folder: a sequence classifier of transformers, or our own layout with a pair section."""
-    chosen = EncoderSettings.of(settings)
+    chosen = EncoderSettings.from_json(settings)
     from .pair_scorer import PairScorer, open_pair_model
 
     return PairScorer(open_pair_model(_folder(model)), chosen)

@@ -54,7 +54,7 @@ class ReferenceSearch:
     """One query under way."""
 
     def __init__(self, index: StoredTokens, query: Floats, plan: Plan, eligible: npt.NDArray[np.bool_]) -> None:
-        """`eligible` (D,): the subset."""
+        """`eligible` (D,): the eligible."""
         self.index, self.query, self.plan = index, query, plan
         self.documents = np.flatnonzero(eligible)
         self.bytes = kernels.to_signed_bytes(kernels.rotate(query, index.signs), index.centroid_rows.shape[1])

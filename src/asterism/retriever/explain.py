@@ -29,7 +29,7 @@ class Explainer:
         self._views = views
         self._encoder = encoder
 
-    def explanation(self, seen: Seen, plan: SearchPlan) -> Explanation:
+    def explain(self, seen: Seen, plan: SearchPlan) -> Explanation:
         """Why the document has its score."""
         if plan.method == "hybrid":
             shares = tuple(self._share(view, seen, plan) for view in seen.shares)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,7 @@ class ResidualCodec:
     zero: float
     scales_whole_vector: bool
 
-    @property
+    @cached_property
     def dimensions(self) -> int:
         """Of a vector."""
         return self.centroids.dimensions
@@ -86,7 +87,7 @@ class ResidualCodec:
         """Of one packed code."""
         return int(self.centroids.rows.shape[1]) * self.bits // 8
 
-    @property
+    @cached_property
     def is_flat(self) -> bool:
         """Floats under one centroid: nothing was trained."""
         return self.bits >= 16 and len(self.centroids) == 1
