@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..representations import LexicalWeights, Representations, TokenVectors
 from .batching import Batch
 from .checkpoints.checkpoint import Checkpoint
-from .graph.heads import through
+from .graph.heads import apply_layers
 from .runtimes.backbone import Floats, Output
 from .tokens import TextRules, TokenisedTexts
 
@@ -71,7 +71,7 @@ def counted(checkpoint: Checkpoint, side: Side, batch: Batch, shares: Floats, fo
         rows, places = np.nonzero(batch.own() & batch.seen() & ~side.dropped[batch.ids] & (found["lexical"] > 0))
         terms = (batch.numbers[rows], batch.ids[rows, places], found["lexical"][rows, places])
     if "states" in found and checkpoint.multi:
-        made = checkpoint.multi.pooled(found["states"])  # (rows, C, d)
+        made = checkpoint.multi.pool_states(found["states"])  # (rows, C, d)
         vectors = (made.reshape(-1, made.shape[2]), np.full(len(made), made.shape[1]))
     elif "vectors" in found:
         counts = with_vectors(side, batch)
@@ -115,13 +115,13 @@ class Assembly:
             np.add.at(shares, text_of[numbers], share)
         layers = self.checkpoint.dense.layers if self.checkpoint.dense else ()
         sums /= shares[:, None]
-        return np.ascontiguousarray(through(layers, sums))
+        return np.ascontiguousarray(apply_layers(layers, sums))
 
     def _lexical(self, text_of: npt.NDArray[np.int64]) -> LexicalWeights:
         rows, terms, weights = (
             np.concatenate(column) for column in zip(*(terms for _, terms in self._each("terms")), strict=True)
         )
-        return LexicalWeights.largest(self.texts.texts, text_of[rows], terms, weights)
+        return LexicalWeights.from_largest(self.texts.texts, text_of[rows], terms, weights)
 
     def _vectors(self, text_of: npt.NDArray[np.int64]) -> TokenVectors:
         parts = self._each("vectors")

@@ -42,7 +42,7 @@ class Batch:
         return chosen.astype(np.float32)
 
 
-def batches(rows: Sequence[Row], tokens: int) -> Iterator[Batch]:
+def make_batches(rows: Sequence[Row], tokens: int) -> Iterator[Batch]:
     """The longest first, so that what needs most memory comes first; about `tokens` ids in each."""
     order = np.argsort([-len(row.ids) for row in rows], kind="stable")
     start = 0

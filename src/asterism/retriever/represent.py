@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ..collection.kept_views import Views
 from ..representations import LexicalWeights, Representations
-from ..representations.pooling import pooled
+from ..representations.pooling import pool_vectors
 from ..settings import View
 from ..terms.counting import count_words
 
@@ -37,7 +37,7 @@ def represented(
         if progress:
             progress(len(texts))
     if side == "document" and found.multi is not None:
-        found = replace(found, multi=pooled(found.multi, views.most_vectors))
+        found = replace(found, multi=pool_vectors(found.multi, views.most_vectors))
     if "lexical" in wanted and views.counted:
         found = replace(found, lexical=_counted(texts, views, encoder))
     return found

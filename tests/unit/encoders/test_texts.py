@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 
 import asterism
 from asterism.encoders.encoder import Encoder
-from asterism.encoders.tokens import windows
+from asterism.encoders.tokens import cut_windows
 from asterism.errors import InputError, SettingError, TextError
 from tests import layouts
 
@@ -117,7 +117,7 @@ def test_endless_texts(m3: Encoder) -> None:
 def test_windows_cover_once() -> None:
     for tokens in range(400):
         for room in (8, 33, 100):
-            found = windows(tokens, room)
+            found = cut_windows(tokens, room)
             assert [w[2] for w in found] == [0] + [w[3] for w in found[:-1]]
             assert found[-1][3] == tokens
             for begin, end, own_from, own_to in found:

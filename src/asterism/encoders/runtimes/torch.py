@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ...errors import CheckpointError, MissingPackage
 from ...files.checkpoint_files import refuse_special_files
 from ..checkpoints.checkpoint import Checkpoint
-from ..graph.heads import through
+from ..graph.heads import apply_layers
 from .backbone import Floats, Output
 
 try:
@@ -29,7 +29,7 @@ class TorchBackbone:
         self._checkpoint = checkpoint
         self._threads = threads
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
-        self._model = _loaded(checkpoint).to(self._device).eval()
+        self._model = _load(checkpoint).to(self._device).eval()
 
     def run(
         self,
@@ -52,13 +52,13 @@ class TorchBackbone:
             elif name == "lexical" and self._checkpoint.lexical:
                 outputs[name] = self._checkpoint.lexical.layer(states)[..., 0]
             elif name == "vectors" and self._checkpoint.multi:
-                outputs[name] = through(self._checkpoint.multi.layers, states)
+                outputs[name] = apply_layers(self._checkpoint.multi.layers, states)
             else:
                 outputs[name] = states
         return outputs
 
 
-def _loaded(checkpoint: Checkpoint) -> Any:
+def _load(checkpoint: Checkpoint) -> Any:
     """Every tensor must come from the file: transformers would fill in random ones and only warn."""
     folder = checkpoint.folder
     refuse_special_files(folder)

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import SettingError, VectorsError
-from ...kernels import _native, chosen_kernels, reference
-from ...representations.token_vectors import checked_finite, checked_matrix
+from ...kernels import _native, choose_kernels, reference
+from ...representations.token_vectors import check_finite, check_matrix
 from ...settings import MOST_THREADS, TokenSearch, whole_number
 from ...storage.faults import damage_reported
 from ..eligible import checked_subset
@@ -38,7 +38,7 @@ class TokenSearcher:
         self._firsts = np.cumsum([0] + [segment.facts.documents for segment in segments])
         with damage_reported(self.path):
             parts = [segment.native() for segment in segments]
-            self._engine = _native.TokenEngine(codec.native(), parts, chosen_kernels())
+            self._engine = _native.TokenEngine(codec.native(), parts, choose_kernels())
 
     def search(
         self, query: npt.ArrayLike, k: int, settings: TokenSearch | None, subset: npt.ArrayLike | None
@@ -78,14 +78,14 @@ class TokenSearcher:
         segment, rows = self._place(document)
         stored: npt.NDArray[Any] = segment.fine[rows] if segment.fine is not None and finest else segment.codes[rows]
         if stored.dtype != np.uint8:
-            return reference.float_similarities(stored, tokens)
+            return reference.compare_floats(stored, tokens)
         codec = self.codec
         rotated = codec.rotated(tokens, threads=1)
         levels = reference.to_signed_bytes(rotated, codec.centroids.rows.shape[1])
         used = segment.centroids_of(rows)
         table = reference.centroid_scores(codec.centroids.rows[used], codec.centroids.scales[used], levels)
         scales = segment.scales[rows] if segment.scales is not None else np.ones(len(used), np.float16)
-        return reference.code_similarities(stored, scales, table, codec.code_format, levels)
+        return reference.compare_codes(stored, scales, table, codec.code_format, levels)
 
     def retrieval(
         self, query: npt.ArrayLike, k: int, settings: TokenSearch, subset: npt.ArrayLike | None
@@ -116,7 +116,7 @@ class TokenSearcher:
         return _native.SearchSettings(**plan)
 
     def _checked_query(self, query: npt.ArrayLike, name: str) -> Floats:
-        matrix = checked_matrix(query, name)
+        matrix = check_matrix(query, name)
         if len(matrix) == 0:
             raise VectorsError(f"{name} has no vectors, expected at least one")
         if len(matrix) > LONGEST_QUERY:
@@ -124,5 +124,5 @@ class TokenSearcher:
         if matrix.shape[1] != self.codec.dimensions:
             raise VectorsError(f"{name} has {matrix.shape[1]} dimensions, the index has {self.codec.dimensions}")
         tokens = np.ascontiguousarray(matrix, np.float32)
-        checked_finite(tokens, name)
+        check_finite(tokens, name)
         return tokens

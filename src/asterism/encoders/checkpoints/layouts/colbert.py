@@ -15,8 +15,8 @@ from ....files.checkpoint_files import is_there
 from ...graph.heads import Linear, MultiVectorHead, UnitLength
 from ...tokens import TextRules, TextTokenizer
 from ..checkpoint import Checkpoint, Transformer, open_transformer, refuse_unknown
-from ..settings import read_json, whole
-from ..tokenizers.files import files_read, filler_id, skiplist
+from ..settings import read_json, read_whole
+from ..tokenizers.files import find_filler_id, find_skipped_ids, list_files
 from ..weights.files import open_weights
 from ..weights.tensors import Weights
 
@@ -34,7 +34,7 @@ def read(folder: Path) -> Checkpoint:
     """Lengths, markers and the punctuation rule as the metadata says."""
     weights = open_weights(folder)
     transformer = open_transformer(folder, weights)
-    projection = projected(weights, transformer)
+    projection = read_projection(weights, transformer)
     refuse_unknown(weights, transformer, ("linear.weight",))
     tokenizer = TextTokenizer(folder)
     settings = read_json(folder / METADATA)
@@ -43,35 +43,35 @@ def read(folder: Path) -> Checkpoint:
         folder=folder,
         transformer=transformer,
         tokenizer=tokenizer,
-        files=files_read(folder, tokenizer, weights, folder / METADATA),
+        files=list_files(folder, tokenizer, weights, folder / METADATA),
         document=TextRules(
-            length=whole(settings, "doc_maxlen", folder / METADATA, 220),
-            marker=tokenizer.needed(str(settings.get("doc_token_id", "[unused1]")), "the documents' marker"),
-            skipped=punctuation(tokenizer) if settings.get("mask_punctuation", True) else frozenset(),
+            length=read_whole(settings, "doc_maxlen", folder / METADATA, 220),
+            marker=tokenizer.require_id(str(settings.get("doc_token_id", "[unused1]")), "the documents' marker"),
+            skipped=find_punctuation(tokenizer) if settings.get("mask_punctuation", True) else frozenset(),
         ),
-        query=query_rules(folder, tokenizer, settings),
+        query=read_query_rules(folder, tokenizer, settings),
         multi=MultiVectorHead((projection, UnitLength())),
     )
 
 
-def projected(weights: Weights, transformer: Transformer) -> Linear:
+def read_projection(weights: Weights, transformer: Transformer) -> Linear:
     """`linear.weight` (dim, hidden), without bias."""
-    return Linear(weights.matrix("linear.weight", transformer.hidden))
+    return Linear(weights.read_matrix("linear.weight", transformer.hidden))
 
 
-def query_rules(folder: Path, tokenizer: TextTokenizer, settings: Mapping[str, Any]) -> TextRules:
+def read_query_rules(folder: Path, tokenizer: TextTokenizer, settings: Mapping[str, Any]) -> TextRules:
     """The marker, and [MASK] up to the length."""
-    length = whole(settings, "query_maxlen", folder / METADATA, 32)
+    length = read_whole(settings, "query_maxlen", folder / METADATA, 32)
     return TextRules(
         length=length,
-        marker=tokenizer.needed(str(settings.get("query_token_id", "[unused0]")), "the queries' marker"),
+        marker=tokenizer.require_id(str(settings.get("query_token_id", "[unused0]")), "the queries' marker"),
         expand_to=length,
-        filler=filler_id(folder, tokenizer),
+        filler=find_filler_id(folder, tokenizer),
         attend=bool(settings.get("attend_to_mask_tokens", False)),
         windows=False,
     )
 
 
-def punctuation(tokenizer: TextTokenizer) -> frozenset[int]:
+def find_punctuation(tokenizer: TextTokenizer) -> frozenset[int]:
     """The ids of ASCII punctuation."""
-    return skiplist(tokenizer, list(string.punctuation))
+    return find_skipped_ids(tokenizer, list(string.punctuation))
