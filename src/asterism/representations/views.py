@@ -33,8 +33,6 @@ class Representations:
     def concatenate(parts: Sequence[Representations]) -> Representations:
         """The same views of all texts, in order; at least one part."""
         first = parts[0]
-        if len(parts) == 1:
-            return first
         dense = [part.dense for part in parts if part.dense is not None]
         lexical = [part.lexical for part in parts if part.lexical is not None]
         vectors = [part.multi for part in parts if part.multi is not None]

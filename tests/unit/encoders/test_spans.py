@@ -241,7 +241,7 @@ def pieces_of(tokenizer: Tokenizer, folder: Path, text: str) -> list[tuple[str, 
     tokenizer.save(str(folder / "tokenizer.json"))
     opened, rules = TextTokenizer(folder), TextRules(100)
     none = np.zeros(opened.vocabulary, bool)
-    spans = find_token_spans(opened, Side(rules, none, none, False, None), text)
+    spans = find_token_spans(opened, Side(rules, none, none, False, None, "cls", {}), text)
     ids = tokenise(opened, rules, [text]).rows[0].ids
     assert [span.token for span in spans] == [opened.find_token(int(number)) for number in ids]
     return [(span.token, text[span.begin : span.end] if span.begin >= 0 else None) for span in spans]

@@ -60,6 +60,11 @@ def read_whole(
     return value
 
 
+def read_sizes(settings: Mapping[str, Any], sizes: Mapping[str, tuple[str, int]], file: Path) -> dict[str, int]:
+    """Whole numbers by our names; `sizes` has the file's name of each, and the most that it may be."""
+    return {ours: read_whole(settings, name, file, most=most) for ours, (name, most) in sizes.items()}
+
+
 def read_small_number(settings: Mapping[str, Any], name: str, file: Path, default: float) -> float:
     """The ε of a norm: from 0 to 1; `default` where it is not given or null."""
     value = default if settings.get(name) is None else settings[name]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import CheckpointError
-from ..checkpoints.settings import read_small_number, read_whole, shorten
+from ..checkpoints.settings import LARGEST_NUMBER, read_sizes, read_small_number, read_whole, shorten
 from ..checkpoints.size_limits import MOST_HEADS, MOST_LAYERS, WIDEST, WIDEST_INNER
 from ..checkpoints.weights.tensors import StoredTensor, Weights
 from .graph import FUSED, Graph
@@ -22,6 +22,13 @@ ACTIVATIONS = {
     "gelu": ("Gelu", FUSED), "gelu_new": ("FastGelu", FUSED), "gelu_pytorch_tanh": ("FastGelu", FUSED),
     "relu": ("Relu", ""),
 }  # fmt: skip
+SIZES = {
+    "layers": ("num_hidden_layers", MOST_LAYERS),
+    "hidden": ("hidden_size", WIDEST),
+    "heads": ("num_attention_heads", MOST_HEADS),
+    "inner": ("intermediate_size", WIDEST_INNER),
+    "vocabulary": ("vocab_size", LARGEST_NUMBER),
+}
 WORDS = "embeddings.word_embeddings.weight"
 IGNORED = ("embeddings.position_ids", "pooler.")  # of the published files, not used by any view
 
@@ -48,11 +55,7 @@ class BertShape:
         positions = read_whole(config, "max_position_embeddings", file)
         offset = read_whole(config, "pad_token_id", file, 1, least=0, most=positions - 2) + 1 if roberta else 0
         return cls(
-            layers=read_whole(config, "num_hidden_layers", file, most=MOST_LAYERS),
-            hidden=read_whole(config, "hidden_size", file, most=WIDEST),
-            heads=read_whole(config, "num_attention_heads", file, most=MOST_HEADS),
-            inner=read_whole(config, "intermediate_size", file, most=WIDEST_INNER),
-            vocabulary=read_whole(config, "vocab_size", file),
+            **read_sizes(config, SIZES, file),
             positions=positions,
             types=read_whole(config, "type_vocab_size", file, 2),
             first_position=offset,

@@ -12,11 +12,19 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import CheckpointError
-from ..checkpoints.settings import read_small_number, read_whole
+from ..checkpoints.settings import LARGEST_NUMBER, read_sizes, read_small_number, read_whole
 from ..checkpoints.size_limits import FARTHEST, MOST_BUCKETS, MOST_HEADS, MOST_LAYERS, WIDEST, WIDEST_HEAD, WIDEST_INNER
 from ..checkpoints.weights.tensors import StoredTensor, Weights
 from .graph import FUSED, Graph
 
+SIZES = {
+    "layers": ("num_layers", MOST_LAYERS),
+    "hidden": ("d_model", WIDEST),
+    "heads": ("num_heads", MOST_HEADS),
+    "head": ("d_kv", WIDEST_HEAD),
+    "inner": ("d_ff", WIDEST_INNER),
+    "vocabulary": ("vocab_size", LARGEST_NUMBER),
+}
 FIRST = "encoder.block.0.layer.0.SelfAttention."
 IGNORED = ("decoder.", "lm_head.", "encoder.embed_tokens.")
 FEED_FORWARDS = {"relu": ("Relu", "", False), "gated-gelu": ("FastGelu", FUSED, True)}
@@ -42,12 +50,7 @@ class T5Shape:
         """From the names that transformers gives them."""
         buckets = read_whole(config, "relative_attention_num_buckets", file, 32, least=4, most=MOST_BUCKETS)
         return cls(
-            layers=read_whole(config, "num_layers", file, most=MOST_LAYERS),
-            hidden=read_whole(config, "d_model", file, most=WIDEST),
-            heads=read_whole(config, "num_heads", file, most=MOST_HEADS),
-            head=read_whole(config, "d_kv", file, most=WIDEST_HEAD),
-            inner=read_whole(config, "d_ff", file, most=WIDEST_INNER),
-            vocabulary=read_whole(config, "vocab_size", file),
+            **read_sizes(config, SIZES, file),
             buckets=buckets,
             # A quarter of the buckets stands for single distances; the rest needs some room.
             farthest=read_whole(

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import onnxruntime
 from onnx import TensorProto
 
@@ -17,6 +16,7 @@ from ...errors import CheckpointError, EncodingError
 from ...files.regular_files import read_regular
 from ...models.file_hashes import find_cache_folder, find_hashes, write_whole
 from ...settings import Precision, cores
+from ..batching import Batch
 from ..checkpoints.checkpoint import Checkpoint, Transformer
 from ..checkpoints.weights.tensors import StoredTensor
 from ..graph.graph import Graph
@@ -131,24 +131,18 @@ class OnnxBackbone:
         )
         return OnnxSession(model, folder, self._threads, keep_weights_in_place=not masked)
 
-    def run(
-        self,
-        wanted: Sequence[Output],
-        ids: npt.NDArray[np.int64],
-        lengths: npt.NDArray[np.int32],
-        pool: Floats,
-    ) -> dict[str, Floats]:
+    def run(self, wanted: Sequence[Output], batch: Batch, pool: Floats) -> dict[str, Floats]:
         """One forward pass.
 
         Masked attention keeps all similarities of a row, tokens² numbers a head: gigabytes at 8,192 tokens. Long rows
         come without padding, and without a mask onnxruntime's attention works in blocks.
         """
         session = self._session
-        if ids.shape[1] >= LONG_ROW and (lengths == ids.shape[1]).all():
+        if batch.ids.shape[1] >= LONG_ROW and batch.seen.all():
             if self._unmasked is None:
                 self._unmasked = self._open_session(masked=False)
             session = self._unmasked
-        found = session.run(wanted, {"ids": ids, "lengths": lengths, "pool": pool[:, None, :]})
+        found = session.run(wanted, {"ids": batch.ids, "lengths": batch.lengths, "pool": pool[:, None, :]})
         return found | ({"pooled": found["pooled"][:, 0]} if "pooled" in found else {})
 
 
