@@ -29,7 +29,7 @@ To = Annotated[Path, typer.Option("--to", metavar="DIR", help="Where the index g
 
 def demo(to: To = Path("stdlib.ast"), quiet: Quiet = False) -> None:
     """Index the docstrings of Python's standard library, then answer three questions and show why."""
-    from ..documents.stdlib_docstrings import stdlib_documents
+    from ..documents.stdlib_docstrings import read_stdlib_documents
     from ..models.registry import DEFAULT, MODELS
     from .index import opened
 
@@ -46,7 +46,7 @@ def demo(to: To = Path("stdlib.ast"), quiet: Quiet = False) -> None:
         console.print(f"{to} is there already: {len(retriever):,} documents (remove it to see it made)")
     else:
         with waiting("reading the docstrings of Python's standard library"):
-            documents = list(stdlib_documents())
+            documents = list(read_stdlib_documents())
         console.print(f"{len(documents):,} docstrings of modules, classes, methods and functions")
         started, there = time.perf_counter(), len(retriever)
         with progress_bar("indexing", len(documents), quiet) as show:

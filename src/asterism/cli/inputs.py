@@ -86,21 +86,21 @@ class CheckedInput:
 
 def listed(given: str) -> list[str]:
     """The lines of a file, of stdin or of a pipe that are not blank."""
-    from ..documents.lines import lines
+    from ..documents.lines import read_lines
 
     with tempfile.TemporaryDirectory(prefix="asterism-") as folder:
         source, name = _regular_file(given, Path(folder) / "0")
-        return [line for _, line in lines(source, name)]
+        return [line for _, line in read_lines(source, name)]
 
 
 def _reader(given: str, kept: Path) -> Callable[[], Iterator[Located]]:
     """What reads an input as often as it is called."""
-    from ..documents.reading import located_documents, located_jsonl, located_tsv
+    from ..documents.reading import read_located_documents, read_located_jsonl, read_located_tsv
 
     source, name = _regular_file(given, kept)
     if source is not kept:
-        return partial(located_documents, given)
-    reader = located_tsv if given.lower().removesuffix(".gz").endswith(".tsv") else located_jsonl
+        return partial(read_located_documents, given)
+    reader = read_located_tsv if given.lower().removesuffix(".gz").endswith(".tsv") else read_located_jsonl
     return partial(reader, kept, name)
 
 

@@ -12,9 +12,9 @@ from .output import print_json, print_row, terminal
 
 def models(as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False) -> None:
     """List the models that have a name."""
-    from ..models.registry import DEFAULT, MODELS, here
+    from ..models.registry import DEFAULT, MODELS, find_copy
 
-    found = {name: here(model) for name, model in MODELS.items()}
+    found = {name: find_copy(model) for name, model in MODELS.items()}
     if as_json:
         for name, model in MODELS.items():
             line = {"name": name, "about": model.about, "megabytes": model.megabytes, "default": name == DEFAULT}

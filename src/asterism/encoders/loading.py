@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UnknownModel
-from ..models.registry import DEFAULT, HEADS, model_folder
+from ..models.registry import DEFAULT, HEADS, find_or_fetch
 from ..settings import EncoderSettings
 
 if TYPE_CHECKING:  # onnx and onnxruntime are loaded when a model is
@@ -24,7 +24,7 @@ def load_encoder(model: str | os.PathLike[str] = DEFAULT, **settings: Any) -> En
     from .checkpoints.layouts import open_checkpoint
     from .encoder import Encoder
 
-    return Encoder(open_checkpoint(_folder(model)), chosen)
+    return Encoder(open_checkpoint(_find_folder(model)), chosen)
 
 
 def load_pair_scorer(model: str | os.PathLike[str], **settings: Any) -> PairScorer:
@@ -32,10 +32,10 @@ def load_pair_scorer(model: str | os.PathLike[str], **settings: Any) -> PairScor
     chosen = EncoderSettings.from_json(settings)
     from .pair_scorer import PairScorer, open_pair_model
 
-    return PairScorer(open_pair_model(_folder(model)), chosen)
+    return PairScorer(open_pair_model(_find_folder(model)), chosen)
 
 
-def _folder(model: str | os.PathLike[str]) -> Path:
+def _find_folder(model: str | os.PathLike[str]) -> Path:
     """A folder that exists, else a name."""
     if not isinstance(model, str | os.PathLike):
         raise UnknownModel(f"{model!r} was given as a model, expected a folder or a name")
@@ -50,4 +50,4 @@ def _folder(model: str | os.PathLike[str]) -> Path:
     if name.startswith((".", "/", "~")):
         raise UnknownModel(f"there is no folder {folder}")
     own = HEADS / name
-    return own if os.path.exists(own / "asterism.json") else model_folder(name)
+    return own if os.path.exists(own / "asterism.json") else find_or_fetch(name)

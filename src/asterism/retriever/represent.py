@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ..collection.kept_views import Views
 from ..representations import Representations
-from ..representations.pooling import pooled
+from ..representations.pooling import pool_vectors
 from ..settings import View
 from ..terms.counting import count_words
 
@@ -37,7 +37,7 @@ def encode_views(
         if progress:
             progress(len(texts))
     if side == "document" and found.multi is not None:
-        found = replace(found, multi=pooled(found.multi, views.most_vectors))
+        found = replace(found, multi=pool_vectors(found.multi, views.most_vectors))
     if "lexical" in wanted and views.counted:
         counted = count_words(texts) if views.lexical == "words" else encoder().count_tokens(texts)
         found = replace(found, lexical=counted)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ...errors import VectorsError
 from ...representations import Representations
-from ...representations.token_vectors import LARGEST, checked_finite, checked_matrix
+from ...representations.token_vectors import LARGEST, check_finite, check_matrix
 from ...settings import MOST_THREADS, whole_number
 from ...storage.faults import damage_reported, damaged
 from ..eligible import Mask
@@ -99,11 +99,11 @@ class DenseSearcher:
         return documents[order], scores[order]
 
     def _check(self, queries: npt.ArrayLike) -> Floats:
-        rows = np.ascontiguousarray(checked_matrix(queries, "the query"), np.float32)
+        rows = np.ascontiguousarray(check_matrix(queries, "the query"), np.float32)
         if rows.shape[1] != self.dimensions:
             raise VectorsError(f"the query has {rows.shape[1]} dimensions, the index has {self.dimensions}")
         if not np.vdot(rows, rows) <= LARGEST:  # the sum of squares: one quick look, which NaN fails too
-            checked_finite(rows, "the query")
+            check_finite(rows, "the query")
         return rows
 
 

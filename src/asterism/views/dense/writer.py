@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import VectorsError
-from ...representations.token_vectors import checked_finite
+from ...representations.token_vectors import check_finite
 from ...storage.arrays import ArrayWriter
 from ...storage.folders import fsync_folder
 from .graph import GraphMaker
@@ -49,7 +49,7 @@ def _as_halves(chunk: npt.NDArray[Any], dimensions: int, first_row: int) -> Halv
     if chunk.ndim != 2 or chunk.shape[1] != dimensions:
         raise VectorsError(f"dense vectors have shape {chunk.shape}, expected (documents, {dimensions})")
     rows = np.asarray(chunk, np.float32)
-    checked_finite(rows, "the dense vectors", first_row)
+    check_finite(rows, "the dense vectors", first_row)
     beyond = np.flatnonzero((np.abs(rows) > np.finfo(np.float16).max).any(axis=1))
     if beyond.size:
         given = f"the dense vectors: row {first_row + beyond[0]} is beyond float16"

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import DamagedIndex, SettingError, VectorsError
-from ...kernels import _native, chosen_kernels
+from ...kernels import _native, choose_kernels
 from ...representations import LexicalWeights, Representations
 from ...settings import MOST_THREADS, whole_number
 from ...storage.faults import REMEDY, damage_reported
@@ -36,7 +36,7 @@ class LexicalSearcher:
         self.segments = list(segments)
         self.documents = sum(segment.facts.documents for segment in segments)
         self.counted = any(segment.facts.count_type for segment in segments)
-        self._engine = _native.LexicalEngine([segment.native() for segment in segments], chosen_kernels())
+        self._engine = _native.LexicalEngine([segment.native() for segment in segments], choose_kernels())
 
     def prepare(self, queries: Representations) -> LexicalWeights:
         """The queries' terms; counts become BM25's weights by how rare each term is now, a model's weights stay."""

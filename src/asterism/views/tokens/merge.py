@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import DamagedIndex
-from ...representations.token_vectors import FloatArray, TokenVectors, first_unusable_row
+from ...representations.token_vectors import FloatArray, TokenVectors, find_unusable_row
 from ...storage.arrays import ArrayWriter, forget_pages, write_arrays
 from ...storage.faults import REMEDY
 from ...storage.folders import fsync_folder
@@ -79,7 +79,7 @@ class KeptVectors:
         stored: npt.NDArray[Any] = segment.codes[rows] if segment.fine is None else segment.fine[rows]
         if segment.scales is not None and segment.fine is None:
             stored = self._codec.decode(stored, segment.scales[rows], segment.centroids_of(rows))
-        if first_unusable_row(stored) is not None:
+        if find_unusable_row(stored) is not None:
             raise DamagedIndex(f"{segment.facts.name}: a vector is beyond what was stored; {REMEDY}")
         return stored
 

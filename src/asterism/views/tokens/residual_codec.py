@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import VectorsError
-from ...kernels import _native, chosen_kernels, reference
+from ...kernels import _native, choose_kernels, reference
 from ...representations.token_vectors import FloatArray
 from ...settings import Bits
 from .clustering import CENTROID_ZERO, Centroids, assign, decode_levels, grouped
@@ -128,7 +128,7 @@ class ResidualCodec:
         """
         codes = np.empty((len(rotated), self.row_bytes), np.uint8)
         scales = np.empty(len(rotated), np.float32)
-        _native.encode(self.native(), rotated, nearest, codes, scales, threads, chosen_kernels())
+        _native.encode(self.native(), rotated, nearest, codes, scales, threads, choose_kernels())
         unfit = np.flatnonzero(scales > LARGEST_SCALE)
         if self.scales_whole_vector:  # elsewhere a scale that rounds to zero is that of a residual that is nothing
             unfit = np.flatnonzero((scales > LARGEST_SCALE) | (scales < SMALLEST_SCALE) & (scales > 0))
@@ -168,7 +168,7 @@ def rotated(rows: FloatArray, signs: Floats, threads: int) -> Floats:
     """(n, d) a rotated float32 copy."""
     out = np.empty(rows.shape, np.float32)
     given: npt.NDArray[Any] = rows.view(np.uint16) if rows.dtype == np.float16 else rows
-    _native.rotated(given, signs, out, threads, chosen_kernels())
+    _native.rotated(given, signs, out, threads, choose_kernels())
     return out
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import SettingError, VectorsError
-from ...kernels import _native, chosen_kernels, reference
+from ...kernels import _native, choose_kernels, reference
 from ...representations import Representations, TokenVectors
-from ...representations.token_vectors import FloatArray, checked_matrix, first_unusable_row
+from ...representations.token_vectors import FloatArray, check_matrix, find_unusable_row
 from ...settings import MOST_THREADS, TokenSearch, whole_number
 from ...storage.faults import damage_reported
 from ..eligible import Mask, check_eligible
@@ -42,7 +42,7 @@ class TokenSearcher:
         self._firsts = np.cumsum([0] + [segment.facts.documents for segment in segments])
         with damage_reported(self.path):
             parts = [segment.native() for segment in segments]
-            self._engine = _native.TokenEngine(codec.native(), parts, chosen_kernels())
+            self._engine = _native.TokenEngine(codec.native(), parts, choose_kernels())
 
     def with_settings(self, settings: TokenSearch | None) -> TokenSearcher:
         """The same segments, searched in another way."""
@@ -62,7 +62,7 @@ class TokenSearcher:
 
     def gather(self, queries: Sequence[npt.ArrayLike]) -> TokenVectors:
         """Matrices (tokens, d) from anywhere, as queries."""
-        matrices = [checked_matrix(query, _name(i, len(queries))) for i, query in enumerate(queries)]
+        matrices = [check_matrix(query, _name(i, len(queries))) for i, query in enumerate(queries)]
         for i, matrix in enumerate(matrices):
             self._refuse_width(matrix.shape[1], _name(i, len(queries)))
         flat = np.concatenate([np.empty((0, self.codec.dimensions), np.float32), *matrices], dtype=np.float32)
@@ -95,14 +95,14 @@ class TokenSearcher:
         stored: npt.NDArray[Any] = segment.fine[rows] if finest and segment.fine is not None else segment.codes[rows]
         tokens = np.asarray(query, np.float32)
         if stored.dtype != np.uint8:
-            return reference.float_similarities(stored, tokens)
+            return reference.compare_floats(stored, tokens)
         codec = self.codec
         rotated = codec.rotated(tokens, threads=1)
         levels = reference.to_signed_bytes(rotated, codec.centroids.rows.shape[1])
         used = segment.centroids_of(rows)
         table = reference.centroid_scores(codec.centroids.rows[used], codec.centroids.scales[used], levels)
         scales = segment.scales[rows] if segment.scales is not None else np.ones(len(used), np.float16)
-        return reference.code_similarities(stored, scales, table, codec.code_format, levels)
+        return reference.compare_codes(stored, scales, table, codec.code_format, levels)
 
     def retrieval(
         self, query: FloatArray, k: int, eligible: Mask | None
@@ -138,7 +138,7 @@ class TokenSearcher:
             name = _name(int(np.argmax(lengths)), len(queries))
             raise VectorsError(f"{name} has {longest} vectors, expected at most {LONGEST_QUERY}: shorten it")
         self._refuse_width(queries.flat.shape[1], _name(0, len(queries)))
-        row = first_unusable_row(queries.flat)
+        row = find_unusable_row(queries.flat)
         if row is not None:
             i = int(np.searchsorted(queries.offsets, row, side="right")) - 1
             given = f"{_name(i, len(queries))}: row {row - queries.offsets[i]}"

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ...errors import VectorsError
 from ...kernels import _native
-from ...representations.token_vectors import TokenVectors, checked_finite
+from ...representations.token_vectors import TokenVectors, check_finite
 from ...settings import TokenBuild
 from ...storage.arrays import ArrayWriter, write_arrays
 from ...storage.folders import fsync_folder
@@ -111,7 +111,7 @@ def _encoded(
 ) -> dict[str, npt.NDArray[Any]]:
     """What the arrays of a segment get of a chunk (n vectors), each (n, …); on one thread."""
     rotated = codec.rotated(chunk.flat, 1)
-    checked_finite(rotated, "the vectors", first_row)  # what is not finite, rotation does not make finite
+    check_finite(rotated, "the vectors", first_row)  # what is not finite, rotation does not make finite
     halves = settings.bits == 16 or settings.refinement == "float16"
     if halves and np.abs(rotated).max(initial=0) > SAFE_IN_FLOAT16:
         _refuse_beyond_float16(chunk, first_row)
