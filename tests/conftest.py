@@ -27,8 +27,8 @@ from asterism.collection.snapshot import Snapshot
 from asterism.errors import DownloadError
 from asterism.models.file_hashes import find_cache_folder
 from asterism.models.registry import DEFAULT, find_or_fetch
-from asterism.search.asked_views import AskedViews
-from asterism.views.tokens.merge import Mask
+from asterism.search.asked import Asked
+from asterism.views.eligible import Mask
 
 Maker = Callable[..., TokenVectors]
 
@@ -76,10 +76,10 @@ def in_all_views(vectors: TokenVectors) -> Representations:
 def found_in(collection: Collection, content: Representations, view: str, k: int, where: Any = None) -> Found:
     """The k best by one view, for the first of some texts."""
 
-    def search(state: Snapshot, subset: Mask | None) -> SearchHits:
-        return AskedViews(state, content, subset, 1).best(view, k, TokenSearch(method="exact"))
+    def search(state: Snapshot, eligible: Mask | None) -> SearchHits:
+        return Asked(state, content, [view], TokenSearch(method="exact"), eligible, 1).search(view, k)
 
-    return collection.answers(search, where)[0]
+    return collection.find(search, where)[0]
 
 
 @pytest.fixture

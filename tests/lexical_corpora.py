@@ -67,10 +67,10 @@ def searcher_of(folder: Path, parts: Sequence[LexicalWeights], mean_length: floa
 
 
 def expected_hits(
-    entries: LexicalWeights, queries: LexicalWeights, k: int, subset: np.ndarray | None
+    entries: LexicalWeights, queries: LexicalWeights, k: int, eligible: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
     found = [
-        find_best(score_documents(entries.offsets, entries.terms, entries.weights, *queries[i]), k, subset)
+        find_best(score_documents(entries.offsets, entries.terms, entries.weights, *queries[i]), k, eligible)
         for i in range(len(queries))
     ]
     ids, scores = zip(*found, strict=True) if found else ((), ())

@@ -138,7 +138,7 @@ SearchResult TokenEngine::search(const float* tokens, std::size_t count, std::si
     std::size_t probes = probes_to_start_with(settings);
     while (true) {
         if (needs_centroids) {
-            query.probes = probe(prepared, settings.method == Method::exact ? 1 : probes, team, workspace->table);
+            query.probes = probe(prepared, settings.method == Method::exact ? 1 : probes, team, *workspace);
             watch.stage("centroids");
         }
         if (!probed_enough(query)) {
@@ -179,7 +179,7 @@ void TokenEngine::scores(const float* tokens, std::size_t count, const Documents
     Team team(1);
     std::unique_ptr<Workspace> workspace = take_workspace();
     Query query{prepared, settings, nullptr, documents.size(), documents.size(), team, *workspace, {}};
-    if (codec_.bits < 16) score_centroids_of(prepared, documents, workspace->table);
+    if (codec_.bits < 16) score_centroids_of(prepared, documents, *workspace);
     const std::vector<Hit> hits = maxsim(query, documents, true);
     std::transform(hits.begin(), hits.end(), out, [](const Hit& hit) { return hit.score; });
     give_back(std::move(workspace));

@@ -141,6 +141,8 @@ using Probes = std::vector<std::vector<Probe>>;  // for each query token its bes
 // Memory that one query leaves to the next: fresh pages would cost more than what is written into them.
 struct Workspace {
     std::vector<float> table;          // (K + 1, padded) scores of all centroids; the last row is the mean centroid's
+    std::vector<float> asked;          // (count, d) the query that it is of: a search and `scores` for it share the table
+    std::vector<bool> scored;          // (K,) the rows that are there; empty for all
     std::vector<std::uint8_t> bytes;   // (K, stride) the same as bytes
 
     // By document, and empty between queries.
@@ -182,7 +184,7 @@ public:
 private:
     struct Query;  // one search under way
 
-    Probes probe(const PreparedQuery& query, std::size_t probes, Team& team, std::vector<float>& table) const;
+    Probes probe(const PreparedQuery& query, std::size_t probes, Team& team, Workspace& workspace) const;
     using Gains = std::vector<std::vector<std::uint8_t>>;
     Gains gains_of(const Query& query) const;
     void tally(Query& query, const Segment& segment, Range range, const Gains& gains, Documents& touched);
@@ -193,7 +195,7 @@ private:
     std::vector<Hit> retrieve_tokens(Query& query, std::vector<float>& imputed);
     std::vector<Hit> colbert(Query& query, Stopwatch& watch);
     std::size_t stored_bytes() const;  // of one token
-    void score_centroids_of(const PreparedQuery& query, const Documents& documents, std::vector<float>& table) const;
+    void score_centroids_of(const PreparedQuery& query, const Documents& documents, Workspace& workspace) const;
     std::unique_ptr<Workspace> take_workspace();
     void give_back(std::unique_ptr<Workspace> workspace);
     float token_similarity(const Segment& segment, std::size_t token, const PreparedQuery& prepared, const QueryLevels& levels,

@@ -17,13 +17,14 @@ from pathlib import Path
 import numpy as np
 
 from asterism import Collection, Document, Representations, TokenSearch, TokenVectors
-from asterism.collection import writer as collection_writer
+from asterism.collection.policy import Policy
 from asterism.errors import AsterismError, IndexFolderError
 from asterism.terms.counting import count_words
 from tests.conftest import ALL_VIEWS, found_in
 
 DIMENSIONS = 16
 EXACT = TokenSearch(method="exact")
+POLICY = Policy(flat_tokens=1_500, most_segments=6, outgrown=3)  # training, retraining and merging are killed too
 REPORTED = 7  # exit code of a child that got an error of ours
 FAULTS = ctypes.CDLL(None)
 
@@ -92,7 +93,7 @@ def in_child(folder: Path, operation: Operation, at: int, mode: str) -> tuple[in
     if child == 0:
         code = 1
         try:
-            collection = Collection.open(folder)
+            collection = Collection.open(folder, POLICY)
             FAULTS.faults_arm(ctypes.c_long(at), ord(mode))
             try:
                 operation.run(collection)
@@ -146,9 +147,6 @@ def verify(folder: Path, choices: list[Contents], rng: random.Random) -> Content
 
 
 def main(folder: Path, mode: str, faults: int, seed: int) -> None:
-    collection_writer.FLAT_TOKENS = 1_500  # so that training, retraining and merging are killed too
-    collection_writer.OUTGROWN = 3
-    collection_writer.MOST_SEGMENTS = 6
     rng = random.Random(seed)
     Collection.create(folder, ALL_VIEWS, {}).close()
     contents: Contents = {}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from asterism import Collection, Document, TokenSearch
-from asterism.collection import writer as collection_writer
+from asterism.collection.policy import Policy
 from asterism.errors import IndexFolderError
 from tests.conftest import ALL_VIEWS, in_all_views, make_query, make_vectors
 from tests.faults.readers_and_writer import add_group
@@ -28,11 +28,9 @@ def readers_and_writer(folder: Path, seconds: float, readers: int) -> tuple[int,
     collection = Collection.create(folder, ALL_VIEWS, {})
     for group in range(30):
         add_group(collection, group)
+    collection.policy = Policy(flat_tokens=500)
     with collection.writing() as writer:
-        before = collection_writer.FLAT_TOKENS
-        collection_writer.FLAT_TOKENS = 500
         writer.settle()
-        collection_writer.FLAT_TOKENS = before
     collection.close()
     running = [start("write", folder, seconds, 0)] + [start("read", folder, seconds, n + 1) for n in range(readers)]
     counts = []

@@ -11,6 +11,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -189,9 +190,11 @@ class CatalogEdit(CatalogReader):
         checksum = row_checksum(f"{name}\0{text}".encode())
         self._connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (name, text, checksum))
 
-    def put_state(self, state: State) -> None:
-        """The new state, with the tombstones that came and went in this transaction: once, at its end."""
-        self.put_fact("state", state.to_json(self._buried, f"{self.path}: the next state"))
+    def put_state(self, state: State) -> State:
+        """The next generation, with the tombstones that came and went in this transaction: once, at its end."""
+        stored = state.commit(self._buried, f"{self.path}: the next state")
+        self.put_fact("state", asdict(stored))
+        return stored
 
     def insert(self, first_number: int, documents: Iterable[Document]) -> None:
         """Documents numbered from `first_number` on."""

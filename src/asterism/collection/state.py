@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -74,11 +73,12 @@ class State:
         state._refuse_unreadable(facts.where)
         return state
 
-    def to_json(self, change: int, where: str) -> dict[str, Any]:
-        """For the catalog, after tombstones of this fingerprint came (or, negative, went); refused if unreadable."""
-        stored = replace(self, tombstones=((self.tombstones or 0) + change) % 2**64)
-        stored._refuse_unreadable(where)
-        return asdict(stored)
+    def commit(self, change: int, where: str) -> State:
+        """As the next commit puts it, after tombstones of this fingerprint came (or, negative, went)."""
+        tombstones = ((self.tombstones or 0) + change) % 2**64
+        state = replace(self, generation=self.generation + 1, tombstones=tombstones)
+        state._refuse_unreadable(where)
+        return state
 
     def _refuse_unreadable(self, where: str) -> None:
         """What `from_facts` would not read back: a forged state may be at the end of its numbers."""

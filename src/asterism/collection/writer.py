@@ -31,7 +31,6 @@ from .policy import Policy
 from .segment_maker import SegmentMaker
 from .segment_merger import SegmentMerger
 from .snapshot import Snapshot
-from .state import State
 from .stored_parts import StoredSegment
 
 
@@ -105,14 +104,14 @@ class CollectionWriter:
         with self._making(self._base) as maker:
             first = maker.state.next_number
             part, size = maker.write_segment(np.arange(first, first + len(documents)), content)
-            state = _next(add_part(maker.state, part, len(documents), len(replaced)))
+            state = add_part(maker.state, part, len(documents), len(replaced))
             with self._catalog.writing() as edit:
                 if replaced:
                     edit.bury(replaced)
                 if moved:
                     edit.remove(moved)
                 edit.insert(first, documents)
-                edit.put_state(state)
+                state = edit.put_state(state)
         self._base = self._base.with_segment(state, maker.codec, maker.dense_dimensions, size)
         self._settle_if_much()
 
@@ -125,8 +124,7 @@ class CollectionWriter:
                 raise UnknownDocument(f"there is no document with the id {missing[0]!r}: nothing was deleted")
             state = edit.state()
             edit.bury(list(known.values()))
-            state = _next(replace(state, documents=state.documents - len(known)))
-            edit.put_state(state)
+            state = edit.put_state(replace(state, documents=state.documents - len(known)))
         self._base = replace(self._base, state=state)
         return len(known)
 
@@ -148,7 +146,7 @@ class CollectionWriter:
         if snapshot.state.documents == 0:
             with self._catalog.writing() as edit:
                 edit.clear_tombstones(edit.tombstones())
-                edit.put_state(_next(replace(snapshot.state, codec=None, segments=())))
+                edit.put_state(replace(snapshot.state, codec=None, segments=()))
             self._remove(snapshot.state.folders)
             self._base = Base.from_snapshot(self._snapshot())
         elif self._wants_training(snapshot):
@@ -206,7 +204,7 @@ class CollectionWriter:
             refuse_lost_pages(self._folder)
             with self._catalog.writing() as edit:
                 edit.clear_tombstones(buried)
-                edit.put_state(_next(replace(maker.state, segments=(*kept, *parts))))
+                edit.put_state(replace(maker.state, segments=(*kept, *parts)))
         old = snapshot.state.folders - maker.state.folders | {stored.part.name for stored in young}
         self._remove(old)  # whoever has them mapped goes on reading them
         self._base = Base.from_snapshot(self._snapshot())
@@ -229,8 +227,3 @@ class CollectionWriter:
         """After an error; an interruption may have come just after the commit."""
         with suppress(IndexFolderError), self._catalog.reading() as reader:  # otherwise they are swept later
             self._remove(set(made) - reader.state().folders)
-
-
-def _next(state: State) -> State:
-    """As the next commit puts it."""
-    return replace(state, generation=state.generation + 1)

@@ -10,21 +10,18 @@ import numpy as np
 import pytest
 
 from asterism.collection import collection as collection_module
-from asterism.collection import writer as collection_writer
 from asterism.collection.catalog import CatalogReader
 from asterism.collection.collection import Collection
+from asterism.collection.policy import Policy
 from asterism.errors import IndexBusy
 from tests.unit.collection.groups import compact, found, ids_of, put, remove
 
 SECONDS = 3.0
 
 
-def test_a_search_while_another_thread_writes_is_consistent(
-    collection: Collection, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_search_while_another_thread_writes_is_consistent(collection: Collection) -> None:
     """Groups of five come and go as wholes; the codec is trained, merged and trained again meanwhile."""
-    for name, value in {"FLAT_TOKENS": 60, "MOST_SEGMENTS": 3, "OUTGROWN": 2}.items():
-        monkeypatch.setattr(collection_writer, name, value)
+    collection.policy = Policy(flat_tokens=60, most_segments=3, outgrown=2)
     end = time.monotonic() + SECONDS
     errors: list[BaseException] = []
     searches = 0

@@ -35,7 +35,7 @@ def test_settings_choose_a_method_where_none_is_named() -> None:
 
 def test_hybrid_means_what_the_index_says_if_nothing_else_is_said() -> None:
     def plan(method: str | None, settings: Any) -> HybridSearch:
-        return SearchPlan.of(method, settings, ALL, lambda: KEPT).hybrid
+        return SearchPlan.from_request(method, settings, ALL, lambda: KEPT).hybrid
 
     assert plan("hybrid", None) == plan("hybrid", TokenSearch(probes=2)) == KEPT
     assert plan("hybrid", HybridSearch(fusion="rrf")) == HybridSearch(fusion="rrf")
@@ -116,4 +116,4 @@ def test_what_is_unknown_is_told_in_one_line(method: Any, settings: Any, message
 )
 def test_wrong_hybrid_settings(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingError, match=message):
-        HybridSearch.of(wrong)
+        HybridSearch.from_json(wrong)

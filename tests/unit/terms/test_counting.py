@@ -202,7 +202,7 @@ def test_tokens(tmp_path: Path) -> None:
     assert (weights.terms < tokenizer.vocabulary).all()
 
 
-def test_tokens_of_a_loaded_model(tmp_path: Path) -> None:
+def test_tokens_of_a_load_model(tmp_path: Path) -> None:
     checkpoint = asterism.load_encoder(layouts.bge_m3(tmp_path / "model"))._checkpoint
     for text in layouts.TEXTS:
         terms, counts = count_tokens(checkpoint.tokenizer, checkpoint.document, [text])[0]

@@ -214,7 +214,6 @@ def _next_state(folder: Path, state: State | None, numbers: set[int]) -> State:
     folders = [int(name.rpartition("-")[2]) for name in os.listdir(folder) if PART.fullmatch(name)]
     return replace(
         kept,
-        generation=kept.generation + 1,
         documents=len(numbers),
         next_number=max(kept.next_number, max(numbers, default=-1) + 1),
         next_folder=max(kept.next_folder, max(folders, default=0) + 1),

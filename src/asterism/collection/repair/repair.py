@@ -100,7 +100,6 @@ def _drop_damaged(folder: Path, catalog: Catalog, represent: Represent) -> tuple
         represent(list(one.values()), views, model)  # before anything is left out: is the model there?
     mended = replace(
         state,
-        generation=state.generation + 1,
         documents=kept,
         codec=None if codec is None else codec.part,
         segments=parts,
