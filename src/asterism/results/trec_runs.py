@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
-from .errors import InputError
-from .files.bounded_lines import LineTooLong, bounded_lines
-from .files.regular_files import create_file, stream_regular
+from ..errors import InputError
+from ..files.bounded_lines import LineTooLong, bounded_lines
+from ..files.regular_files import create_file, stream_regular
 
 if TYPE_CHECKING:
-    from .documents.document import Document
+    from ..documents.document import Document
 
 
 @dataclass(frozen=True)
