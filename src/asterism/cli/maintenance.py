@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 
 from .options import Folder, Json, Model, Quiet
 from .output import megabytes, print_json, print_note, print_row, terminal
@@ -45,7 +44,9 @@ def repair(folder: Folder, model: Model = None, as_json: Json = False, quiet: Qu
         retriever.check()
         documents = len(retriever)
     if as_json:
-        print_json({"path": str(folder), "documents": documents, **asdict(done)})
+        damaged = {"catalog": done.catalog, "dropped": list(done.dropped)}
+        counts = {"represented": done.represented, "lost": done.lost}
+        print_json({"path": str(folder), "documents": documents, **damaged, **counts})
         return
     if not (done.catalog or done.dropped or done.represented):
         print_note(f"{folder}: nothing was damaged, all {documents:,} documents are there", quiet)

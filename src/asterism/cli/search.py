@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import SettingError
-from .explained import as_data, print_explanation
+from .explanations import print_explanation
 from .inputs import STDIN, parsed_filter, stdin_text
 from .options import Folder, Json, Model
 from .output import print_json, print_note, print_row, terminal, visible
@@ -71,7 +71,8 @@ def search(
     if not len(ranking):
         print_note(f"nothing found: {_why_nothing(documents, chosen is not None, ranking.method)}")
     if as_json:
-        _print_lines(ranking, reasons)
+        for hit in ranking.to_json(reasons)["hits"]:
+            print_json(hit)
     elif sys.stdout.isatty():
         print_ranking(ranking, reasons)
     else:
@@ -102,13 +103,6 @@ def _reasons(
     retriever: Retriever, ranking: Ranking, k: int, where: dict[str, Any] | None, method: str | None
 ) -> list[Explanation]:
     return [retriever.explain(ranking.query, hit.id, k=k, filter=where, method=method) for hit in ranking]
-
-
-def _print_lines(ranking: Ranking, reasons: list[Explanation]) -> None:
-    for i, hit in enumerate(ranking):
-        document = hit.document
-        line = {"id": hit.id, "rank": hit.rank, "score": hit.score, "title": document.title, "text": document.text}
-        print_json({**line, "metadata": dict(document.metadata), **(as_data(reasons[i]) if reasons else {})})
 
 
 def _print_plain(ranking: Ranking, reasons: list[Explanation]) -> None:

@@ -1,9 +1,9 @@
-"""An explanation in colours, and as data."""
+"""An explanation in colours, on a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .output import visible
 
@@ -15,14 +15,6 @@ if TYPE_CHECKING:
 
 CONTEXT = 120  # characters around what answered
 STYLES = ((0.8, "bold black on bright_green"), (0.6, "black on green"), (0.0, "green"))
-
-
-def as_data(explanation: Explanation) -> dict[str, Any]:
-    """For JSON."""
-    from dataclasses import asdict
-
-    found = {"matches": [asdict(match) for match in explanation.matches], "imputed": explanation.imputed}
-    return found | ({"shares": [asdict(share) for share in explanation.shares]} if explanation.shares else {})
 
 
 def print_explanation(console: SafeConsole, explanation: Explanation) -> None:
