@@ -44,6 +44,7 @@ from ..views.hits import SearchHits
 from ..views.tokens.merge import Mask
 from .explain import Explainer
 from .info import index_facts
+from .jobs import is_unfinished
 from .model import chosen_views, loaded_model, model_identity, same_model
 from .represent import Progress, needs_model, represented
 
@@ -138,6 +139,11 @@ class Retriever:
     def path(self) -> Path:
         """Where the index is."""
         return self._collection.path
+
+    @property
+    def collection(self) -> Collection:
+        """The documents and views on disk."""
+        return self._collection
 
     def add(self, documents: Iterable[Document], *, update: bool = False, progress: Progress | None = None) -> int:
         """Add documents from any iterable, in batches of 256; returns how many.
@@ -332,21 +338,9 @@ class Retriever:
 
         return repair_collection(Path(path), represent)
 
-    def start_job(self, job: dict[str, Any]) -> None:
-        """Remember that a long job is under way, so that whoever finds the index knows that it is not finished."""
-        self._collection.put_fact("job", job)
-
-    def finish_job(self) -> None:
-        """The job is done."""
-        self._collection.put_fact("job", {})
-
-    def job(self) -> dict[str, Any] | None:
-        """The job that was started and not finished, if any."""
-        return self._collection.facts("job") or None
-
     def info(self) -> dict[str, Any]:
         """Size, shape, model and health of the index."""
-        return {**index_facts(self._collection, self._views), "unfinished": self.job() is not None}
+        return {**index_facts(self._collection, self._views), "unfinished": is_unfinished(self._collection)}
 
     @property
     def encoder(self) -> Encoder:
