@@ -49,7 +49,7 @@ Precision = Annotated[
     str, describe_option("--precision", help="The model's arithmetic: int8 or float32.", default=True)
 ]
 Seed = Annotated[
-    int, describe_option("--seed", help="Of every random choice: the same seed gives the same index.", default=True)
+    int, describe_option("--seed", help="Seeds every random choice: the same seed gives the same index.", default=True)
 ]
 Refinement = Annotated[
     bool, describe_option("--refinement", help="Also keep float16 vectors, to score the best again: nearly exact.")

@@ -53,3 +53,10 @@ def test_keys(name: str, folder: Path, model: Path, data: Path, tmp_path: Path) 
     assert ran.lines()
     for line in ran.lines():
         assert list(line) == listed_keys()[name]
+
+
+def test_an_error_is_a_plain_line(made: Path) -> None:
+    """On stderr, with --json too."""
+    ran = run("search", made, "fox", "--method", "bm25", "--json")
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert ran.err.startswith("asterism: method is 'bm25'")

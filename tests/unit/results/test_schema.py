@@ -1,4 +1,4 @@
-"""The JSON form of results and errors: real answers follow the schema, and so does what docs/json.md shows."""
+"""The JSON form of results: real answers follow the schema, and so do the examples of docs/json.md."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 from jsonschema import ValidationError
 
-from asterism import Document, Retriever, errors
-from asterism.errors import AsterismError, UnknownDocument
+from asterism import Document, Retriever
 from tests import layouts
 from tests.unit.cli.running import run
-from tests.unit.results.conftest import SCHEMA, Validate
+from tests.unit.results.conftest import Validate
 
 PAGE = Path(__file__).parents[3] / "docs" / "json.md"
 METHODS = ["exact", "colbert", "xtr", "dense", "lexical", "hybrid", "hybrid:rrf"]
@@ -73,35 +72,6 @@ def test_the_schema_refuses_what_is_missing_or_unknown(retriever: Retriever, val
     for wrong in ({**hit, "rank": 0}, {**hit, "other": 1}, {**hit, "matches": []}, {"id": "fox"}):
         with pytest.raises(ValidationError):
             validate("hit", wrong)
-
-
-# --- errors ---
-
-
-def error_classes() -> list[type[AsterismError]]:
-    found = [value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, AsterismError)]
-    return [kind for kind in found if not kind.__name__.startswith("_")]
-
-
-def test_every_error_has_a_code_of_its_own(validate: Validate) -> None:
-    codes = [vars(kind)["code"] for kind in error_classes()]
-    assert len(set(codes)) == len(codes)
-    assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", code) for code in codes)
-    assert sorted(codes) == sorted(SCHEMA["$defs"]["error"]["properties"]["error"]["properties"]["code"]["enum"])
-    for kind in error_classes():
-        validate("error", kind("what happened").to_json())
-
-
-def test_an_error_as_json(retriever: Retriever) -> None:
-    with pytest.raises(UnknownDocument) as raised:
-        retriever.get("cow")
-    assert raised.value.to_json() == {"error": {"code": "unknown-document", "message": str(raised.value)}}
-
-
-def test_with_json_an_error_is_a_plain_line(retriever: Retriever) -> None:
-    ran = run("search", retriever.path, "fox", "--method", "bm25", "--json")
-    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
-    assert ran.err.startswith("asterism: method is 'bm25'")
 
 
 # --- the page ---
