@@ -23,7 +23,7 @@ PAGE = f"""<!-- Made by `{REGENERATE}`; do not edit. -->
 
 Results, explanations and errors have one JSON form. `asterism search --json` prints one `hit` a line, best first; in
 Python every value has `to_json()`. The [schema](#the-schema) is JSON Schema (draft 2020-12) and comes with the package,
-in `asterism/results/schema.json`. Keys are never renamed or removed; new ones may be added.
+in `asterism/results/schema.json`. Keys are never renamed or removed; a later version may add some, to its schema too.
 
 ## hit
 
@@ -120,7 +120,7 @@ def json_docs() -> str:
     """The whole document."""
     hit = Hit(1, DOCUMENT.id, 1.62, DOCUMENT)
     explanation = Explanation("fast light", "colbert", DOCUMENT, 1.62, MATCHES)
-    shares = (Share("dense", 0.5, 0.25, ()), Share("multi", 1.62, 0.41, MATCHES[1:]))
+    shares = (Share("dense", 0.5, 0.25, ()), Share("multi", 1.62, 0.41, MATCHES))
     hybrid = Explanation("fast light", "hybrid", DOCUMENT, 0.66, (), shares)
     ranking = Ranking("fast light", "colbert", (hit,), {"encode": 0.004, "probe": 0.0002})
     values = {
