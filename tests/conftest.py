@@ -25,8 +25,8 @@ from asterism import (
 from asterism.collection.collection import Found
 from asterism.collection.snapshot import Snapshot
 from asterism.errors import DownloadError
-from asterism.models.file_hashes import cache_folder
-from asterism.models.registry import DEFAULT, model_folder
+from asterism.models.file_hashes import find_cache_folder
+from asterism.models.registry import DEFAULT, find_or_fetch
 from asterism.search.asked_views import AskedViews
 from asterism.views.tokens.merge import Mask
 
@@ -97,7 +97,7 @@ def closed_later() -> Iterator[Callable[[Retriever], Retriever]]:
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Graphs and hashes of the tests' models go to a folder of their own; yields the user's cache."""
-    users = cache_folder()
+    users = find_cache_folder()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ASTERISM_CACHE", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("ASTERISM_MODELS", str(users / "models"))
@@ -110,6 +110,6 @@ def minilm(own_cache: Path) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ASTERISM_CACHE", str(own_cache))
         try:
-            return model_folder(DEFAULT)
+            return find_or_fetch(DEFAULT)
         except DownloadError as error:
             pytest.skip(str(error))

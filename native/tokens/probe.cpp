@@ -75,4 +75,24 @@ Probes TokenEngine::probe(const PreparedQuery& query, std::size_t probes, Team& 
     return chosen;
 }
 
+// Only the rows of the table that these documents' tokens ask for: a few hundred documents use a part of all centroids.
+void TokenEngine::score_centroids_of(const PreparedQuery& query, const Documents& documents, std::vector<float>& table) const {
+    const QueryLevels levels = query.levels();
+    table.resize((codec_.centroids + 1) * query.padded);
+    std::vector<bool> scored(codec_.centroids);
+    for (const std::uint32_t document : documents) {
+        const Segment& segment = segment_of(document);
+        if (segment.fine) continue;  // compared without centroids
+        const Range range = segment.tokens_of(document - segment.first_document);
+        for (std::size_t token = range.begin; token < range.end; ++token) {
+            const std::size_t centroid = segment.centroids[token];
+            if (centroid >= codec_.centroids) throw DamagedIndex("a token names a centroid that does not exist");
+            if (scored[centroid]) continue;
+            scored[centroid] = true;
+            kernels_.centroid_scores(codec_.centroid_rows + centroid * codec_.width, codec_.centroid_scales + centroid, 1, levels,
+                                     table.data() + centroid * query.padded);
+        }
+    }
+}
+
 }  // namespace asterism

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from asterism import TokenIndex, TokenSearch
-from asterism.errors import DamagedIndex, IndexBusy, IndexFolderError, NewerFormat, NotAnIndex
+from asterism.errors import DamagedIndex, IndexFolderError, NewerFormat, NotAnIndex
 from asterism.storage.lock import LOCK, writing
 from asterism.storage.manifest import MANIFEST
 from tests.conftest import make_query, make_vectors
@@ -114,12 +114,6 @@ def test_newer_and_foreign_are_told_apart(index: TokenIndex) -> None:
     (index.path / MANIFEST).write_text("{}")
     with pytest.raises(DamagedIndex):
         TokenIndex.open(index.path)
-
-
-def test_second_writer_is_refused(index: TokenIndex) -> None:
-    with writing(index.path), pytest.raises(IndexBusy):
-        index.add(make_vectors(3, 16))
-    assert len(index.add(make_vectors(3, 16))) == 63
 
 
 def test_leftovers_of_a_killed_add_are_swept(index: TokenIndex) -> None:

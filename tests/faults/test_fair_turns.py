@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
 
 import pytest
 
 from asterism import Collection, Document
-from asterism.errors import IndexBusy
-from asterism.storage import lock
 from tests.conftest import ALL_VIEWS
 from tests.faults.driver import views_of
 
@@ -55,40 +51,3 @@ def test_a_crowd_for_two_minutes(tmp_path: Path, capsys: pytest.CaptureFixture[s
     with capsys.disabled():
         print(f"\nwork done, told to wait, longest: {counts}")
     assert all(done > 0 for role in counts.values() for done, _, _ in role)
-
-
-def test_a_writer_that_waits_comes_before_one_that_has_just_written(tmp_path: Path) -> None:
-    """The busy one asks again at once, and would always win a race."""
-    turns: list[str] = []
-    end = threading.Event()
-
-    def busy() -> None:
-        while not end.is_set():
-            with lock.writing(tmp_path, 10):
-                turns.append("busy")
-                time.sleep(0.02)
-
-    thread = threading.Thread(target=busy)
-    thread.start()
-    time.sleep(0.1)
-    for _ in range(5):
-        before = len(turns)
-        with lock.writing(tmp_path, 10):
-            turns.append("patient")
-        assert len(turns) - before <= 10
-    end.set()
-    thread.join()
-
-
-def test_a_check_does_not_keep_readers_waiting(tmp_path: Path) -> None:
-    """While a check reads the catalog a writer waits, and readers go on."""
-    collection = Collection.create(tmp_path / "x", ALL_VIEWS, {})
-    with collection.writing() as writer:
-        writer.add([Document("a", "text a")], views_of(["text a"]))
-    other = Collection.open(tmp_path / "x")
-    with lock.nobody_writing(tmp_path / "x", 1), collection.reading():
-        with pytest.raises(IndexBusy), other.writing():
-            pass
-        assert other.get(["a"])
-    collection.close()
-    other.close()

@@ -11,7 +11,7 @@ import pytest
 
 from asterism import Collection, Document, TokenSearch
 from asterism.collection import writer as collection_writer
-from asterism.errors import IndexBusy, IndexFolderError
+from asterism.errors import IndexFolderError
 from tests.conftest import ALL_VIEWS, in_all_views, make_query, make_vectors
 from tests.faults.readers_and_writer import add_group
 
@@ -65,23 +65,6 @@ def small(path: Path) -> Collection:
     with collection.writing() as writer:
         writer.add([Document("a", "text"), Document("b", "text")], in_all_views(make_vectors(2, shortest=1)))
     return collection
-
-
-def test_a_second_writer_in_another_process_is_told_to_wait(tmp_path: Path) -> None:
-    collection = small(tmp_path / "x.ast")
-    code = "import sys; from asterism import Collection\nwith Collection.open(sys.argv[1]).writing(): pass"
-    with collection.writing():
-        done = subprocess.run([sys.executable, "-c", code, str(collection.path)], capture_output=True, text=True)
-    assert "IndexBusy" in done.stderr
-    assert "being written by another process" in done.stderr
-    subprocess.run([sys.executable, "-c", code, str(collection.path)], check=True)
-
-
-def test_a_second_writer_in_this_process_is_told_too(tmp_path: Path) -> None:
-    collection = small(tmp_path / "x.ast")
-    other = Collection.open(collection.path)
-    with collection.writing(), pytest.raises(IndexBusy), other.writing():
-        pass
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs permissions")

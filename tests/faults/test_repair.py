@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import os
 import random
-import signal
 import sqlite3
 import subprocess
 import sys
-import time
 import zlib
 from pathlib import Path
 from typing import Any
@@ -21,7 +19,6 @@ from asterism.collection.connections import CATALOG, SCHEMA
 from asterism.collection.repair.repair import Repair, repair_collection
 from asterism.collection.state import complete_fingerprint, fingerprint
 from asterism.errors import DamagedIndex, IndexFolderError, NotAnIndex
-from asterism.storage import lock
 from asterism.storage.byte_correction import row_checksum
 from asterism.terms.counting import count_words
 
@@ -247,20 +244,6 @@ def test_leftovers_of_a_killed_writer_do_not_stop_a_repair(tmp_path: Path) -> No
     file = min((tmp_path / "x").glob("segment-*/lexical/weights.npy"))
     file.write_bytes(file.read_bytes()[:-1] + b"x")
     assert repaired(tmp_path / "x").represented == 20
-
-
-def test_a_forked_child_does_not_keep_the_lock(tmp_path: Path) -> None:
-    with lock.writing(tmp_path):
-        child = os.fork()
-        if child == 0:
-            time.sleep(30)
-            os._exit(0)
-    try:
-        with lock.writing(tmp_path):
-            pass
-    finally:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
 
 
 def test_a_path_that_is_no_unicode(tmp_path: Path) -> None:

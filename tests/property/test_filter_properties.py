@@ -18,7 +18,7 @@ from asterism.collection.kept_views import Views
 from asterism.documents.document import Document
 from asterism.settings import TokenBuild
 from tests.conftest import tokens_only
-from tests.property.test_collection_properties import holds
+from tests.property.filter_rules import holds
 
 # Few of each, so that they often meet: at the borders of numbers, of UTF-16 and of types.
 numbers = st.sampled_from(

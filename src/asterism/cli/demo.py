@@ -25,7 +25,7 @@ To = Annotated[Path, describe_option("--to", metavar="DIR", help="The folder of 
 
 def demo(to: To = Path("stdlib.ast"), quiet: Quiet = False) -> None:
     """Index the docstrings of Python's standard library, then answer three questions and show why."""
-    from ..documents.stdlib_docstrings import stdlib_documents
+    from ..documents.stdlib_docstrings import read_stdlib_documents
     from ..models.registry import DEFAULT, MODELS
     from .index import fill_index, open_or_resume
 
@@ -41,7 +41,7 @@ def demo(to: To = Path("stdlib.ast"), quiet: Quiet = False) -> None:
         console.print(f"{to} exists already: {len(retriever):,} documents (remove it to see it built)")
     else:
         with show_waiting(f"reading the {CORPUS}"):
-            documents = list(stdlib_documents())
+            documents = list(read_stdlib_documents())
         console.print(f"{len(documents):,} docstrings of modules, classes, methods and functions")
         started = time.perf_counter()
         fill_index(retriever, documents, quiet)

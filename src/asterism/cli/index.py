@@ -78,8 +78,8 @@ def index(
         "views": None if views is None else [name.strip() for name in views.split(",") if name.strip()],
         "terms": terms,
         "most_vectors": most_vectors,
-        "build": TokenBuild.of({"bits": bits, "seed": seed, "refinement": "float16" if refinement else "none"}),
-        "encoder": EncoderSettings.of({"precision": precision}),
+        "build": TokenBuild.from_json({"bits": bits, "seed": seed, "refinement": "float16" if refinement else "none"}),
+        "encoder": EncoderSettings.from_json({"precision": precision}),
     }
     begin = time.perf_counter()
     with (

@@ -94,21 +94,21 @@ class CheckedInputs:
 
 def read_ids(given: str) -> list[str]:
     """One id a line of a file, of stdin or of a pipe; blank lines are skipped."""
-    from ..documents.lines import lines
+    from ..documents.lines import read_lines
 
     with tempfile.TemporaryDirectory(prefix="asterism-") as folder:
         source, name = _copy_if_pipe(given, Path(folder) / "0")
-        return [line for _, line in lines(source, name)]
+        return [line for _, line in read_lines(source, name)]
 
 
 def _choose_reader(given: str, kept: Path) -> Callable[[], Iterator[Located]]:
     """A function that reads the input from its beginning, however often it is called."""
-    from ..documents.reading import located_documents, located_jsonl, located_tsv
+    from ..documents.reading import read_located_documents, read_located_jsonl, read_located_tsv
 
     source, name = _copy_if_pipe(given, kept)
     if source is not kept:
-        return partial(located_documents, given)
-    reader = located_tsv if given.lower().removesuffix(".gz").endswith(".tsv") else located_jsonl
+        return partial(read_located_documents, given)
+    reader = read_located_tsv if given.lower().removesuffix(".gz").endswith(".tsv") else read_located_jsonl
     return partial(reader, kept, name)
 
 

@@ -10,9 +10,9 @@ from .output import make_console, print_json, print_row
 
 def models(as_json: Json = False) -> None:
     """List the named models."""
-    from ..models.registry import DEFAULT, MODELS, here
+    from ..models.registry import DEFAULT, MODELS, find_copy
 
-    found = {name: here(model) for name, model in MODELS.items()}
+    found = {name: find_copy(model) for name, model in MODELS.items()}
     if as_json:
         for name, model in MODELS.items():
             line = {"name": name, "about": model.about, "megabytes": model.megabytes, "default": name == DEFAULT}

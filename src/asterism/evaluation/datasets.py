@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..documents.document import Query
 from ..errors import DocumentError, InputError
-from ..files.bounded_lines import LineTooLong, bounded_lines, unzipped
+from ..files.bounded_lines import LineTooLong, open_unzipped, read_bounded_lines
 from ..files.json_text import parse_json
 from ..files.regular_files import stream_regular
 
@@ -70,7 +70,7 @@ def _read_lines(path: Path) -> Iterator[tuple[str, str]]:
     number = 0
     try:
         with stream_regular(path, links=True) as file:
-            for line in bounded_lines(unzipped(file)):
+            for line in read_bounded_lines(open_unzipped(file)):
                 number += 1
                 if line.strip():
                     place = f"{path}, line {number}"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ..errors import InputError
-from ..files.bounded_lines import LineTooLong, bounded_lines
+from ..files.bounded_lines import LineTooLong, read_bounded_lines
 from ..files.regular_files import create_file, stream_regular
 
 
@@ -65,7 +65,7 @@ def read_trec_run(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
     run: dict[str, dict[str, float]] = {}
     try:
         with stream_regular(Path(path), links=True) as file:
-            for number, line in enumerate(bounded_lines(file), 1):
+            for number, line in enumerate(read_bounded_lines(file), 1):
                 if line.strip():
                     query, document, score = _parse_line(line.decode(), f"{path}, line {number}")
                     if document in run.setdefault(query, {}):

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from asterism import Document, Retriever
+from asterism import Document, EncoderSettings, Retriever
 from asterism.collection import writer as collection_writer
 from tests import layouts
+from tests.unit.retriever import all_views
+from tests.unit.retriever.all_views import PutWith
 from tests.unit.retriever.documents import FEW, Put, words
 
 
@@ -49,3 +51,42 @@ def clustered(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
             made.add(Document(f"late{i}", f"the late fox {i}") for i in range(10))
             made.delete([f"d{i}" for i in range(0, 40, 2)])
             yield made
+
+
+@pytest.fixture(scope="session")
+def m3(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Has all views, terms by its own weights."""
+    return layouts.bge_m3(tmp_path_factory.mktemp("models") / "m3")
+
+
+@pytest.fixture(scope="session")
+def tokens(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Has token vectors; words are counted."""
+    return layouts.colbert(tmp_path_factory.mktemp("models") / "colbert")
+
+
+@pytest.fixture(scope="session")
+def single(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Has a vector for a text; words are counted."""
+    return layouts.sentence_transformer(tmp_path_factory.mktemp("models") / "dense")
+
+
+@pytest.fixture
+def put_with(tmp_path: Path, closed_later: Callable[[Retriever], Retriever]) -> PutWith:
+    """Makes an index of documents with a given model."""
+
+    def make(model: Path, documents: list[Document] = all_views.FEW, **settings: Any) -> Retriever:
+        folder = tmp_path / f"{len(list(tmp_path.iterdir()))}.ast"
+        made = closed_later(Retriever.create(folder, model, encoder=EncoderSettings(precision="float32"), **settings))
+        made.add(documents)
+        return made
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def full(m3: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Retriever]:
+    """All views; not to be changed."""
+    with Retriever.create(tmp_path_factory.mktemp("full") / "x.ast", m3) as made:
+        made.add(all_views.FEW)
+        yield made

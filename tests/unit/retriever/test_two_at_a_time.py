@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from asterism import Document, Retriever
-from asterism.errors import (
-    IndexBusy,
-)
+from asterism.collection import collection
+from asterism.errors import IndexBusy
 from tests.unit.retriever.documents import FEW, Put
 
 
@@ -26,7 +25,8 @@ def test_a_reader_sees_what_another_wrote(put: Put) -> None:
         assert "light" not in writer
 
 
-def test_a_second_writer_is_told_to_wait(put: Put) -> None:
+def test_add_keeps_other_writers_out_until_its_last_document(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collection, "PATIENCE", 0)
     writer = put([])
     with Retriever.open(writer.path) as second:
 

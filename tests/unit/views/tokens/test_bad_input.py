@@ -10,7 +10,16 @@ import pytest
 
 import asterism
 from asterism import TokenIndex, TokenSearch, TokenVectors
-from asterism.errors import AsterismError, IndexExists, IndexFolderError, NotAnIndex, SettingError, VectorsError
+from asterism.errors import (
+    AsterismError,
+    IndexBusy,
+    IndexExists,
+    IndexFolderError,
+    NotAnIndex,
+    SettingError,
+    VectorsError,
+)
+from asterism.storage.lock import writing
 from tests.conftest import make_query, make_vectors
 
 OFFSETS = np.array([0, 2, 3])
@@ -224,6 +233,12 @@ def test_add(index: TokenIndex) -> None:
     with pytest.raises(VectorsError, match="NaN"):
         index.add(bad)
     assert len(TokenIndex.open(index.path)) == 60
+    assert len(index.add(make_vectors(5, 16))) == 65
+
+
+def test_add_while_another_writes(index: TokenIndex) -> None:
+    with writing(index.path), pytest.raises(IndexBusy):
+        index.add(make_vectors(5, 16))
     assert len(index.add(make_vectors(5, 16))) == 65
 
 

@@ -1,0 +1,90 @@
+"""What opening and closing a collection leaves open, locked or usable."""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from asterism import TokenSearch, Views
+from asterism.collection.collection import Collection
+from asterism.errors import DamagedIndex, IndexFolderError
+from asterism.settings import TokenBuild
+from tests.conftest import make_query
+from tests.unit.collection.groups import GROUP, D, found, ids_of, put
+
+
+def test_a_missing_catalog_is_damage(collection: Collection) -> None:
+    collection.close()
+    (collection.path / "catalog.sqlite").unlink()
+    with pytest.raises(DamagedIndex, match="is missing"):
+        Collection.open(collection.path)
+
+
+def test_collections_leave_no_descriptor_behind(tmp_path: Path) -> None:
+    gc.collect()
+    before = set(os.listdir("/proc/self/fd"))
+    made = Collection.create(tmp_path / "x", Views(TokenBuild(threads=1)), {})
+    put(made, 0)
+    others = [Collection.open(tmp_path / "x") for _ in range(3)]
+    assert all(found(other) == ids_of(0) for other in others)
+    for one in (made, *others):
+        one.close()
+        one.close()
+    del one, others, made
+    gc.collect()
+    assert set(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda of: of.search(make_query(D, 3), 1, TokenSearch()),
+        lambda of: of.get(["0-0"]),
+        lambda of: of.known(["0-0"]),
+        lambda of: list(of.documents()),
+        lambda of: of.snapshot(),
+        lambda of: of.check(),
+        lambda of: of.bytes(),
+        lambda of: of.facts("settings"),
+        lambda of: of.looking_at("0-0", lambda state, at, subset: at),
+        lambda of: put(of, 1),
+        lambda of: of.put_fact("job", {}),
+    ],
+    ids=["search", "get", "known", "documents", "snapshot", "check", "bytes", "facts", "looking_at", "add", "put_fact"],
+)
+def test_a_closed_collection_says_so(collection: Collection, use: Callable[[Collection], object]) -> None:
+    collection.close()
+    with pytest.raises(IndexFolderError, match="was closed: open it again"):
+        use(collection)
+    assert found(Collection.open(collection.path)) == ids_of(0)
+
+
+def test_closing_one_collection_leaves_the_locks_of_another(collection: Collection) -> None:
+    """SQLite's locks go when any descriptor of the file is closed: a reader's must not."""
+    other = Collection.open(collection.path)
+    committed: list[bool] = []
+    with other.reading() as view:
+        view.state()
+        Collection.open(collection.path).close()
+        writer = threading.Thread(target=lambda: (put(collection, 1), committed.append(True)))
+        writer.start()
+        writer.join(0.5)
+        assert not committed
+        assert view.state().documents == GROUP
+    writer.join()
+    assert committed
+    assert found(other) == ids_of(0, 1)
+
+
+@pytest.mark.parametrize("kind", ["reading", "writing"])
+def test_a_transaction_that_ends_after_its_connection_says_nothing(collection: Collection, kind: str) -> None:
+    """Ctrl-C between taking a transaction and using it leaves its end to the garbage collector."""
+    transaction = getattr(collection._catalog, kind)()
+    transaction.__enter__()
+    collection.close()
+    assert not transaction.__exit__(GeneratorExit, GeneratorExit(), None)

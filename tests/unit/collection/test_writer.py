@@ -1,0 +1,113 @@
+"""One writer at a time; its batches are committed whole or not at all."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+
+from asterism.collection import collection as collection_module
+from asterism.collection.catalog import Catalog, CatalogEdit
+from asterism.collection.collection import Collection
+from asterism.errors import IndexBusy
+from asterism.storage import lock
+from tests.unit.collection.groups import compact, found, ids_of, put
+from tests.unit.storage.parking import LONG, parked
+
+
+def test_nothing_of_an_unfinished_batch_is_seen(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = Collection.open(collection.path)
+
+    def interrupted(self: CatalogEdit, *_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CatalogEdit, "put_state", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            put(collection, 1)
+    assert found(reader) == found(collection) == ids_of(0)
+    collection.check()
+    assert len(list(collection.path.glob("segment-*"))) == 1
+    put(collection, 1)
+    assert found(reader) == ids_of(0, 1)
+
+
+@pytest.mark.parametrize(
+    ("work", "after"), [(lambda of: put(of, 1), ids_of(0, 1, 2)), (compact, ids_of(0, 2))], ids=["add", "compact"]
+)
+def test_an_interruption_just_after_the_commit_loses_nothing(
+    collection: Collection, work: Callable[[Collection], None], after: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where Ctrl-C lands most likely: the signal is handled when SQLite returns from the disk."""
+    put(collection, 2)
+    commit = Catalog.writing
+
+    @contextmanager
+    def interrupted(self: Catalog) -> Iterator[CatalogEdit]:
+        with commit(self) as edit:
+            yield edit
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Catalog, "writing", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            work(collection)
+    again = Collection.open(collection.path)
+    again.check()
+    assert found(again) == after
+
+
+def test_a_second_writer_of_this_process_is_refused(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Through the same collection or another one, in this thread or another one; the first writer goes on."""
+    monkeypatch.setattr(collection_module, "PATIENCE", 0)
+    other = Collection.open(collection.path)
+    with collection.writing() as writer, ThreadPoolExecutor(1) as pool:
+        for second in (collection, other):
+            with pytest.raises(IndexBusy, match="is being written"):
+                put(second, 1)
+            with pytest.raises(IndexBusy, match="is being written"):
+                pool.submit(put, second, 1).result()
+        assert writer.delete(["0-0"]) == 1
+    put(other, 1)
+    assert len(found(collection)) == 9
+
+
+def test_a_second_writer_of_another_process_is_refused(collection: Collection) -> None:
+    """It can read meanwhile."""
+    script = (
+        "import sys\n"
+        "from asterism.errors import IndexBusy\n"
+        "from asterism.collection.collection import Collection\n"
+        "collection = Collection.open(sys.argv[1])\n"
+        "print(len(list(collection.documents())))\n"
+        "try:\n"
+        "    with collection.writing() as writer:\n"
+        "        print(writer.delete(['0-0']))\n"
+        "except IndexBusy as error:\n"
+        "    print(error)\n"
+    )
+
+    def other() -> list[str]:
+        command = [sys.executable, "-c", script, str(collection.path)]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
+    with collection.writing():
+        count, message = other()
+    assert count == "5"
+    assert "is being written by another process" in message
+    assert other() == ["5", "1"]
+    assert len(found(collection)) == 4
+
+
+def test_a_writer_waits_for_another_for_a_moment(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collection_module, "PATIENCE", LONG)
+    with ThreadPoolExecutor(1) as pool, parked(monkeypatch) as waiting, lock.writing(collection.path):
+        late = pool.submit(put, collection, 1)
+        assert waiting.wait(LONG)
+        assert not late.done()
+    late.result()
+    assert found(collection) == ids_of(0, 1)

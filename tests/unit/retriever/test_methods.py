@@ -1,0 +1,71 @@
+"""Every method of search, in an index with all views."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from asterism import Document, Retriever, TokenBuild
+from asterism.collection import writer as collection_writer
+from asterism.views.dense import segment as dense_segment
+from tests import layouts
+from tests.unit.retriever.all_views import METHODS, QUERY, places_are_right
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_explanations_add_up(full: Retriever, method: str) -> None:
+    for where in (None, {"year": 2020}):
+        for hit in full.search(QUERY, 3, method=method, filter=where):
+            found = full.explain(QUERY, hit.id, k=3, method=method, filter=where)
+            assert found.score == pytest.approx(hit.score, abs=1e-6)
+            assert found.method == method.partition(":")[0]
+            places_are_right(found)
+            if method.startswith("hybrid"):
+                assert sum(share.share for share in found.shares) == pytest.approx(hit.score, abs=1e-6)
+                assert found.matches == ()
+                for share in found.shares:
+                    total = sum(match.similarity for match in share.matches)
+                    if share.view == "lexical":
+                        assert total == pytest.approx(share.score, abs=1e-5)
+                    if share.view == "multi":
+                        assert total / len(share.matches) == pytest.approx(share.score, abs=1e-5)
+            elif method != "dense":
+                assert sum(match.similarity for match in found.matches) == pytest.approx(hit.score, abs=1e-5)
+
+
+@pytest.mark.parametrize("method", [method for method in METHODS if not method.startswith("hybrid:m3")])
+def test_more_than_there_are(full: Retriever, method: str) -> None:
+    found = full.search(QUERY, 10**9, method=method).ids
+    assert len(found) == len(set(found))
+    assert set(found) == {"fox", "light", "python", "none", "title"} or method == "lexical"
+
+
+def test_codes_and_graphs(m3: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As indexes are from some size on: token vectors in codes with a finer copy, dense vectors in a graph."""
+    monkeypatch.setattr(collection_writer, "FLAT_TOKENS", 300)
+    monkeypatch.setattr(dense_segment, "MANY", 20)
+    rng = np.random.default_rng(0)
+    documents = [
+        Document(f"d{i}", " ".join(rng.choice(layouts.WORDS, 12)), "fox" * (i % 2), {"n": i}) for i in range(80)
+    ]
+    with Retriever.create(tmp_path / "x.ast", m3, build=TokenBuild(refinement="float16")) as made:
+        made.add(documents[:60])
+        made.add(documents[60:])
+        made.delete(["d3", "d70"])
+        assert made.info()["centroids"] > 1
+        assert list(made.path.rglob("neighbours.npy"))
+        for method in METHODS:
+            for where, count in ((None, 78), ({"n": {"$lt": 30}}, 29), ({"n": {"$lt": 5}}, 4)):
+                ranking = made.search(QUERY, 80, method=method, filter=where)
+                assert len(ranking) == count or method == "lexical"
+                for hit in ranking[:3]:
+                    found = made.explain(QUERY, hit.id, k=80, method=method, filter=where)
+                    assert found.score == pytest.approx(hit.score, abs=1e-5)
+                    for share in found.shares:
+                        if share.view == "multi":
+                            total = sum(match.similarity for match in share.matches)
+                            assert total / len(share.matches) == pytest.approx(share.score, abs=1e-5)
+            many = made.search_many([QUERY, "a", "fox"], 5, method=method, threads=2)
+            assert many == [made.search(query, 5, method=method) for query in (QUERY, "a", "fox")]

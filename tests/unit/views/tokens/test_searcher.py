@@ -1,0 +1,67 @@
+"""Similarities of single tokens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from asterism import HybridSearch, TokenSearch, TokenVectors
+from asterism.collection.collection import Collection
+from asterism.documents.document import Document
+from asterism.search.asked_views import AskedViews
+from asterism.search.examine import SeenTokens, examined
+from asterism.search.plan import SearchPlan
+from asterism.search.token_answers import maxsim_answers, total_score, xtr_answers
+from tests.conftest import make_query, make_vectors, tokens_only
+from tests.unit.views.tokens.coded import CODECS, collection_of, name_of, vectors_for
+
+
+def seen_of(collection: Collection, query: np.ndarray, document: Document, settings: TokenSearch, k: int) -> SeenTokens:
+    plan = SearchPlan.of(None, settings, ("multi",), HybridSearch)
+    content = tokens_only(TokenVectors(query, [0, len(query)]))
+    found, seen = collection.looking_at(
+        document.id, lambda state, at, subset: examined(AskedViews(state, content, subset, 1), at, plan, k, subset)
+    )
+    assert found == document
+    assert seen.tokens is not None
+    return seen.tokens
+
+
+@pytest.mark.usefixtures("trains_early")
+@pytest.mark.parametrize("parts", [1, 3])
+@pytest.mark.parametrize("build", CODECS, ids=name_of)
+def test_single_similarities_add_up_to_the_score_of_a_search(build: dict[str, Any], parts: int, tmp_path: Path) -> None:
+    """To the bit, for every method."""
+    vectors = vectors_for(build)
+    collection = collection_of(tmp_path / "x", vectors, build, parts)
+    for tokens, method in [(1, "exact"), (9, "exact"), (9, "colbert"), (1, "xtr"), (9, "xtr")]:
+        query = make_query(24, tokens, tokens)
+        settings = TokenSearch(method=method, retrieved=30)
+        hits = collection.search(query, len(vectors), settings).documents
+        assert len(hits) == len(vectors)
+        for document, score in hits:
+            matched = seen_of(collection, query, document, settings, len(vectors))
+            assert matched.similarities.shape == (len(vectors[int(document.id)]), tokens)
+            assert matched.centroids.shape == (len(vectors[int(document.id)]),)
+            if not len(matched.similarities):
+                assert score == -np.inf
+            elif method == "xtr":
+                answers = xtr_answers(
+                    matched.similarities, matched.centroids, matched.imputed, matched.probed, settings.imputation
+                )
+                assert total_score(answers, settings, matched.imputed) == score
+            else:
+                assert total_score(maxsim_answers(matched.similarities), settings, matched.imputed) == score
+
+
+@pytest.mark.usefixtures("trains_early")
+def test_similarities_while_flat_are_those_of_the_vectors(tmp_path: Path) -> None:
+    vectors = make_vectors(5, 24, longest=3, seed=1, shortest=2)
+    collection = collection_of(tmp_path / "x", vectors, {})
+    query = make_query(24, 4)
+    searcher = collection.snapshot().multi
+    np.testing.assert_allclose(searcher.similarities(query, 3), vectors[3].astype(np.float16) @ query.T, atol=1e-6)
+    assert not searcher.centroids_of(3).any()
