@@ -44,6 +44,7 @@ from .batches import split_batches
 from .checks import check_id, check_kind, check_query, is_id
 from .explain import Explainer
 from .info import describe_index
+from .jobs import is_unfinished
 from .model import LazyEncoder, choose_views, load_model, load_same_model, model_identity
 from .represent import Progress, encode_views, needs_model
 
@@ -144,6 +145,11 @@ class Retriever:
     def path(self) -> Path:
         """Where the index is."""
         return self._collection.path
+
+    @property
+    def collection(self) -> Collection:
+        """The documents and views on disk."""
+        return self._collection
 
     def add(self, documents: Iterable[Document], *, update: bool = False, progress: Progress | None = None) -> int:
         """Add documents from any iterable, in batches of 256; returns how many.
@@ -343,21 +349,9 @@ class Retriever:
 
         return repair_collection(Path(path), represent)
 
-    def start_job(self, job: dict[str, Any]) -> None:
-        """Remember that a long job is under way, so that whoever finds the index knows that it is not finished."""
-        self._collection.put_fact("job", job)
-
-    def finish_job(self) -> None:
-        """The job is done."""
-        self._collection.put_fact("job", {})
-
-    def job(self) -> dict[str, Any] | None:
-        """The job that was started and not finished, if any."""
-        return self._collection.facts("job") or None
-
     def info(self) -> dict[str, Any]:
         """Size, shape, model and health of the index."""
-        return {**describe_index(self._collection, self._views), "unfinished": self.job() is not None}
+        return {**describe_index(self._collection, self._views), "unfinished": is_unfinished(self._collection)}
 
     @property
     def encoder(self) -> Encoder:

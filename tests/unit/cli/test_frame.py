@@ -38,7 +38,7 @@ def test_demo(minilm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     for question in QUESTIONS:
         assert question in ran.out
     assert f"asterism search {to}" in ran.out.replace("\n", "")
-    assert "is there already: 3 documents" in " ".join(run("demo", "--to", to).out.split())
+    assert "exists already: 3 documents" in " ".join(run("demo", "--to", to).out.split())
 
 
 def test_version_and_help() -> None:

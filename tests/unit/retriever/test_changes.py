@@ -173,13 +173,3 @@ def test_check_finds_damage(put: Put) -> None:
     file.write_bytes(content)
     with Retriever.open(made.path) as opened, pytest.raises(DamagedIndex, match=r"codes\.npy"):
         opened.check()
-
-
-def test_a_job_is_remembered_until_it_is_finished(put: Put) -> None:
-    made = put()
-    assert made.job() is None
-    made.start_job({"bits": 4})
-    with Retriever.open(made.path) as opened:
-        assert opened.job() == {"bits": 4}
-        opened.finish_job()
-    assert made.job() is None
