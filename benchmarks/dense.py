@@ -22,17 +22,15 @@ import faiss
 import numpy as np
 from dense_vectors import dense_vectors
 
-from asterism import Collection, Document, Representations, SearchHits, TokenSearch, Views
+from asterism import Collection, Document, Representations, SearchHits, Views
 from asterism.collection.snapshot import Snapshot
-from asterism.search.asked_views import AskedViews
-from asterism.views.dense.choice import compares_all, explored
+from asterism.views.dense.eligible_rows import compares_all, explored
 from asterism.views.dense.segment import EXPLORED_TO_BUILD, LINKS
 
 K = 10
 FLAT = 45_000
 ROUNDS = 5
 TIED = 1e-5
-UNUSED = TokenSearch()
 FILTERS = {"all": None, "50 %": {"n": {"$lt": 50}}, "10 %": {"n": {"$lt": 10}}, "1 %": {"n": 0}}
 COLUMNS = ["index", "counts", "recall", "ms", "faiss recall", "faiss ms", "ratio", "first s", "with documents ms"]
 
@@ -101,24 +99,23 @@ def state_of(collection: Collection, where: Any) -> tuple[Snapshot, np.ndarray |
     """What a search with a filter is given."""
     seen = []
 
-    def search(state: Snapshot, subset: np.ndarray | None) -> SearchHits:
-        seen.append((state, subset))
+    def search(state: Snapshot, eligible: np.ndarray | None) -> SearchHits:
+        seen.append((state, eligible))
         return SearchHits.none(1)
 
-    collection.answers(search, where)
+    collection.find(search, where)
     return seen[0]
 
 
-def our_search(state: Snapshot, subset: np.ndarray | None) -> Search:
-    return lambda row: state.dense.search(row, K, subset).ids[0]
+def our_search(state: Snapshot, eligible: np.ndarray | None) -> Search:
+    return lambda row: state.dense.search(row, K, eligible).ids[0]
 
 
 def search_with_documents(collection: Collection, where: Any) -> Search:
     """As a user has it: the newest state, the filter, the documents themselves."""
 
     def search(row: np.ndarray) -> np.ndarray:
-        asked = Representations(1, row)
-        collection.answers(lambda state, subset: AskedViews(state, asked, subset, 1).best("dense", K, UNUSED), where)
+        collection.find(lambda state, eligible: state.dense.search(row, K, eligible), where)
         return np.empty(0, np.int64)
 
     return search
@@ -129,11 +126,11 @@ def measure(name: str, collection: Collection, parts: list[Bare], stored: np.nda
     scores = queries @ stored.T
     for label, where in FILTERS.items():
         begin = time.perf_counter()
-        state, subset = state_of(collection, where)
-        search = our_search(state, subset)
+        state, eligible = state_of(collection, where)
+        search = our_search(state, eligible)
         search(queries[:1])
         first = time.perf_counter() - begin
-        mask = np.ones(len(stored), bool) if subset is None else subset
+        mask = np.ones(len(stored), bool) if eligible is None else eligible
         truth = np.where(mask, scores, -np.inf)
         (ours, bare), found = seconds([search, bare_search(parts, mask)], queries)
         (whole,), _ = seconds([search_with_documents(collection, where)], queries)

@@ -18,10 +18,10 @@ INTRODUCTION = f"""<!-- Made by `{REGENERATE}` (typer {version("typer")}); do no
 
 Every text below is what the command prints with `--help`.
 
-Exit codes: 0 done; 2 wrong usage or input, in one line on stderr; 130 stopped by Ctrl-C; 1 anything else. With `--json`
-there is one JSON object a line on stdout and nothing else. Tables, colours and progress appear on a terminal only:
-piped, columns are separated by tabs. Control characters, and others that could command or deceive a terminal, are shown
-as symbols and escaped in JSON. `asterism --install-completion` completes commands and options in your shell.
+Exit codes: 0 done; 2 wrong usage or input, in one line on stderr; 130 stopped by Ctrl-C; 1 anything else. `--json`
+prints one JSON object a line on stdout and nothing else: [json.md](json.md) has the keys. Tables, colours and progress
+appear on a terminal only; piped, columns are separated by tabs. Characters that could control or deceive a terminal are
+shown as symbols, and escaped in JSON. `asterism --install-completion` installs completion for your shell.
 """
 
 

@@ -25,10 +25,10 @@ from asterism import (
 from asterism.collection.collection import Found
 from asterism.collection.snapshot import Snapshot
 from asterism.errors import DownloadError
-from asterism.models.file_hashes import cache_folder
-from asterism.models.registry import DEFAULT, model_folder
-from asterism.search.asked_views import AskedViews
-from asterism.views.tokens.merge import Mask
+from asterism.models.file_hashes import find_cache_folder
+from asterism.models.registry import DEFAULT, find_or_fetch
+from asterism.search.asked import Asked
+from asterism.views.eligible import Mask
 
 Maker = Callable[..., TokenVectors]
 
@@ -76,10 +76,10 @@ def in_all_views(vectors: TokenVectors) -> Representations:
 def found_in(collection: Collection, content: Representations, view: str, k: int, where: Any = None) -> Found:
     """The k best by one view, for the first of some texts."""
 
-    def search(state: Snapshot, subset: Mask | None) -> SearchHits:
-        return AskedViews(state, content, subset, 1).best(view, k, TokenSearch(method="exact"))
+    def search(state: Snapshot, eligible: Mask | None) -> SearchHits:
+        return Asked(state, content, [view], TokenSearch(method="exact"), eligible, 1).search(view, k)
 
-    return collection.answers(search, where)[0]
+    return collection.find(search, where)[0]
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def closed_later() -> Iterator[Callable[[Retriever], Retriever]]:
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Graphs and hashes of the tests' models go to a folder of their own; yields the user's cache."""
-    users = cache_folder()
+    users = find_cache_folder()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ASTERISM_CACHE", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("ASTERISM_MODELS", str(users / "models"))
@@ -110,6 +110,6 @@ def minilm(own_cache: Path) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ASTERISM_CACHE", str(own_cache))
         try:
-            return model_folder(DEFAULT)
+            return find_or_fetch(DEFAULT)
         except DownloadError as error:
             pytest.skip(str(error))

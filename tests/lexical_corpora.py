@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from asterism import LexicalWeights
-from asterism.kernels.reference_lexical import best, lexical_scores
+from asterism.kernels.reference_lexical import find_best, score_documents
 from asterism.views.lexical.searcher import LexicalSearcher
 from asterism.views.lexical.segment import open_lexical
 from asterism.views.lexical.writer import write_lexical
@@ -67,10 +67,10 @@ def searcher_of(folder: Path, parts: Sequence[LexicalWeights], mean_length: floa
 
 
 def expected_hits(
-    entries: LexicalWeights, queries: LexicalWeights, k: int, subset: np.ndarray | None
+    entries: LexicalWeights, queries: LexicalWeights, k: int, eligible: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
     found = [
-        best(lexical_scores(entries.offsets, entries.terms, entries.weights, *queries[i]), k, subset)
+        find_best(score_documents(entries.offsets, entries.terms, entries.weights, *queries[i]), k, eligible)
         for i in range(len(queries))
     ]
     ids, scores = zip(*found, strict=True) if found else ((), ())

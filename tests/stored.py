@@ -37,10 +37,10 @@ def stored_tokens(index: TokenIndex) -> StoredTokens:
 
 
 def reference_search(
-    index: TokenIndex, query: np.ndarray, k: int, settings: TokenSearch, subset: np.ndarray | None = None
+    index: TokenIndex, query: np.ndarray, k: int, settings: TokenSearch, eligible: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     plan = plan_of(settings, k, len(index), index.tokens, index.centroids)
     names = Plan.__dataclass_fields__
-    eligible = np.ones(len(index), bool) if subset is None else subset
+    eligible = np.ones(len(index), bool) if eligible is None else eligible
     chosen = Plan(**{name: value for name, value in plan.items() if name in names})
     return ReferenceSearch(stored_tokens(index), query, chosen, eligible).search(k)

@@ -30,7 +30,7 @@ def index_of(documents: Path, options: list[str], work: Path) -> Path:
     """Made by the command, or found from an earlier run."""
     name = "-".join([*documents.parts[-2:], *(option.strip("-").replace(",", "+") for option in options)])
     to = work / f"{name}.ast"
-    if not to.exists() or Retriever.open(to).job() is not None:
+    if not to.exists() or Retriever.open(to).info()["unfinished"]:
         command = Path(sys.executable).with_name("asterism")
         subprocess.run([command, "index", documents, "--to", to, *options], check=True)
     return to

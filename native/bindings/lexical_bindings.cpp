@@ -57,7 +57,7 @@ struct PyLexicalEngine {
 
 // Queries' terms and weights cut by starts (n + 1,): threads share the queries, one each at a time.
 nb::object search_many(const PyLexicalEngine& self, In<std::int64_t, 1> terms, In<float, 1> weights, In<std::int64_t, 1> starts, std::size_t k,
-                       std::optional<In<std::uint8_t, 1>> subset, std::size_t threads) {
+                       std::optional<In<std::uint8_t, 1>> eligible, std::size_t threads) {
     const std::size_t n = starts.shape(0) - 1;
     const std::size_t room = std::min(k, self.engine->documents());
     std::vector<std::int64_t> ids(n * room, -1);
@@ -71,7 +71,7 @@ nb::object search_many(const PyLexicalEngine& self, In<std::int64_t, 1> terms, I
                 const auto begin = static_cast<std::size_t>(starts.data()[i]);
                 const auto end = static_cast<std::size_t>(starts.data()[i + 1]);
                 const LexicalQuery query{terms.data() + begin, weights.data() + begin, end - begin};
-                const std::vector<Hit> hits = self.engine->search(query, k, subset ? subset->data() : nullptr);
+                const std::vector<Hit> hits = self.engine->search(query, k, eligible ? eligible->data() : nullptr);
                 for (std::size_t h = 0; h < hits.size(); ++h) {
                     ids[i * room + h] = hits[h].document;
                     scores[i * room + h] = hits[h].score;
@@ -105,7 +105,7 @@ void bind_lexical(nb::module_& m) {
     nb::class_<PyLexicalEngine>(m, "LexicalEngine")
         .def(nb::init<std::vector<PyLexicalSegment>, const std::string&>(), "segments"_a, "kernels"_a)
         .def("weights_of", &weights_of, "terms"_a, "documents"_a)
-        .def("search_many", &search_many, "terms"_a, "weights"_a, "starts"_a, "k"_a, "subset"_a.none(), "threads"_a);
+        .def("search_many", &search_many, "terms"_a, "weights"_a, "starts"_a, "k"_a, "eligible"_a.none(), "threads"_a);
 }
 
 }  // namespace asterism

@@ -93,12 +93,18 @@ SearchSettings settings_from(const std::string& method, std::size_t probes, std:
     return {m, probes, candidates, refine, confidence, rescore, i, retrieved, cluster_tokens, threads};
 }
 
+// What is read beyond the end of a narrower query would be anybody's memory.
+void check_width(const PyEngine& self, const In<float, 2>& query) {
+    if (query.shape(1) != self.codec.codec().dimensions) throw nb::value_error("the query has other dimensions than the index");
+}
+
 nb::object search(PyEngine& self, In<float, 2> query, std::size_t k, const SearchSettings& settings,
-                  std::optional<In<std::uint8_t, 1>> subset) {
+                  std::optional<In<std::uint8_t, 1>> eligible) {
+    check_width(self, query);
     SearchResult result;
     {
         nb::gil_scoped_release release;
-        result = self.engine->search(query.data(), query.shape(0), k, settings, subset ? subset->data() : nullptr);
+        result = self.engine->search(query.data(), query.shape(0), k, settings, eligible ? eligible->data() : nullptr);
     }
     std::vector<std::int64_t> ids;
     std::vector<float> scores;
@@ -112,13 +118,31 @@ nb::object search(PyEngine& self, In<float, 2> query, std::size_t k, const Searc
     return nb::make_tuple(as_array(std::move(ids), {n}), as_array(std::move(scores), {n}), timings);
 }
 
+nb::ndarray<nb::numpy, float> scores(const PyEngine& self, In<float, 2> query, In<std::int64_t, 1> documents) {
+    check_width(self, query);
+    const std::size_t n = documents.shape(0);
+    std::vector<float> found(n);
+    {
+        nb::gil_scoped_release release;
+        Documents numbers(n);
+        for (std::size_t i = 0; i < n; ++i) {
+            const std::int64_t number = documents.data()[i];
+            if (number < 0 || number > 0xffffffffll) throw std::out_of_range("a document's number is beyond the last");
+            numbers[i] = static_cast<std::uint32_t>(number);
+        }
+        self.engine->scores(query.data(), query.shape(0), numbers, found.data());
+    }
+    return as_array(std::move(found), {n});
+}
+
 // What an XTR search imputed for each query token, and the centroids each probed.
 nb::object retrieval(PyEngine& self, In<float, 2> query, std::size_t k, const SearchSettings& settings,
-                     std::optional<In<std::uint8_t, 1>> subset) {
+                     std::optional<In<std::uint8_t, 1>> eligible) {
+    check_width(self, query);
     SearchResult result;
     {
         nb::gil_scoped_release release;
-        result = self.engine->search(query.data(), query.shape(0), k, settings, subset ? subset->data() : nullptr);
+        result = self.engine->search(query.data(), query.shape(0), k, settings, eligible ? eligible->data() : nullptr);
     }
     nb::list probed;
     for (std::vector<std::uint32_t>& lists : result.probed) {
@@ -131,7 +155,8 @@ nb::object retrieval(PyEngine& self, In<float, 2> query, std::size_t k, const Se
 
 // Queries (tokens, d) cut by starts (n + 1,): threads share the queries, one each at a time.
 nb::object search_many(PyEngine& self, In<float, 2> tokens, In<std::int64_t, 1> starts, std::size_t k, const SearchSettings& given,
-                       std::optional<In<std::uint8_t, 1>> subset, std::size_t threads) {
+                       std::optional<In<std::uint8_t, 1>> eligible, std::size_t threads) {
+    check_width(self, tokens);
     const std::size_t n = starts.shape(0) - 1;
     const std::size_t room = std::min(k, self.engine->documents());
     std::vector<std::int64_t> ids(n * room, -1);
@@ -149,7 +174,7 @@ nb::object search_many(PyEngine& self, In<float, 2> tokens, In<std::int64_t, 1> 
                 const auto begin = static_cast<std::size_t>(starts.data()[i]);
                 const auto end = static_cast<std::size_t>(starts.data()[i + 1]);
                 const SearchResult result = self.engine->search(tokens.data() + begin * tokens.shape(1), end - begin, k, settings,
-                                                                subset ? subset->data() : nullptr);
+                                                                eligible ? eligible->data() : nullptr);
                 for (std::size_t h = 0; h < result.hits.size(); ++h) {
                     ids[i * room + h] = result.hits[h].document;
                     scores[i * room + h] = result.hits[h].score;
@@ -192,9 +217,10 @@ void bind_engine(nb::module_& m) {
             "cluster_tokens"_a, "threads"_a);
     nb::class_<PyEngine>(m, "TokenEngine")
         .def(nb::init<PyCodec, std::vector<PySegment>, const std::string&>(), "codec"_a, "segments"_a, "kernels"_a)
-        .def("search", &search, "query"_a, "k"_a, "settings"_a, "subset"_a.none())
-        .def("retrieval", &retrieval, "query"_a, "k"_a, "settings"_a, "subset"_a.none())
-        .def("search_many", &search_many, "tokens"_a, "starts"_a, "k"_a, "settings"_a, "subset"_a.none(), "threads"_a);
+        .def("search", &search, "query"_a, "k"_a, "settings"_a, "eligible"_a.none())
+        .def("scores", &scores, "query"_a, "documents"_a)
+        .def("retrieval", &retrieval, "query"_a, "k"_a, "settings"_a, "eligible"_a.none())
+        .def("search_many", &search_many, "tokens"_a, "starts"_a, "k"_a, "settings"_a, "eligible"_a.none(), "threads"_a);
 }
 
 }  // namespace

@@ -26,13 +26,13 @@ LexicalEngine::LexicalEngine(const Kernels& kernels, std::vector<LexicalSegment>
     for (const LexicalSegment& segment : segments_) documents_ += segment.documents;
 }
 
-std::vector<Hit> LexicalEngine::search(const LexicalQuery& query, std::size_t k, const std::uint8_t* subset) const {
+std::vector<Hit> LexicalEngine::search(const LexicalQuery& query, std::size_t k, const std::uint8_t* eligible) const {
     std::vector<Hit> best;
     for (const LexicalSegment& segment : segments_) {
         const std::vector<TermList> lists = lists_of(segment, query);
         if (lists.empty()) continue;
         const float floor = best.size() == k ? best.back().score : 0.0f;
-        const std::uint8_t* wanted = subset ? subset + segment.first_document : nullptr;
+        const std::uint8_t* wanted = eligible ? eligible + segment.first_document : nullptr;
         const std::vector<Candidate> candidates = candidates_of(kernels_, segment, lists, std::min(k, documents_), floor, wanted);
         const std::vector<float> scores = exact_scores(segment, lists, candidates);
         for (std::size_t i = 0; i < scores.size(); ++i) {

@@ -49,8 +49,8 @@ public:
 
     std::size_t documents() const { return documents_; }
 
-    // Best first, only documents with a score above 0; subset (documents,) of 0 and 1, or nullptr for all.
-    std::vector<Hit> search(const LexicalQuery& query, std::size_t k, const std::uint8_t* subset) const;
+    // Best first, only documents with a score above 0; eligible (documents,) of 0 and 1, or nullptr for all.
+    std::vector<Hit> search(const LexicalQuery& query, std::size_t k, const std::uint8_t* eligible) const;
 
     // (n, count): the weight of each term in each document, 0 where it does not occur; documents must exist.
     std::vector<float> weights_of(const std::int64_t* terms, std::size_t count, const std::int64_t* documents, std::size_t n) const;

@@ -81,7 +81,7 @@ void TokenEngine::tally(Query& query, const Segment& segment, Range range, const
                 Workspace::Tally& tally = tallies[document];
                 if (tally.query_token == stamp) continue;
                 if (tally.query_token == 0) {
-                    if (query.subset && !query.subset[document]) continue;
+                    if (query.eligible && !query.eligible[document]) continue;
                     touched.push_back(static_cast<std::uint32_t>(document));
                 }
                 tally.query_token = stamp;

@@ -59,22 +59,22 @@ const Segment& TokenEngine::segment_of(std::size_t document) const {
     return *std::prev(after);
 }
 
-std::vector<std::uint32_t> TokenEngine::all_documents(const std::uint8_t* subset) const {
+std::vector<std::uint32_t> TokenEngine::all_documents(const std::uint8_t* eligible) const {
     Documents documents;
     for (std::size_t document = 0; document < documents_; ++document) {
-        if (!subset || subset[document]) documents.push_back(static_cast<std::uint32_t>(document));
+        if (!eligible || eligible[document]) documents.push_back(static_cast<std::uint32_t>(document));
     }
     return documents;
 }
 
 // k documents were asked for: those that the stages did not reach (they hold no vector) come last, scored -inf.
 void TokenEngine::fill_up(const Query& query, std::vector<Hit>& hits) const {
-    const std::size_t wanted = std::min(query.k, query.eligible);
+    const std::size_t wanted = std::min(query.k, query.eligible_count);
     if (hits.size() >= wanted) return;
     std::vector<bool> there(documents_);
     for (const Hit& hit : hits) there[hit.document] = true;
     for (std::size_t document = 0; document < documents_ && hits.size() < wanted; ++document) {
-        if (there[document] || (query.subset && !query.subset[document])) continue;
+        if (there[document] || (query.eligible && !query.eligible[document])) continue;
         hits.push_back({-std::numeric_limits<float>::infinity(), static_cast<std::uint32_t>(document)});
     }
 }
@@ -98,8 +98,8 @@ bool TokenEngine::probed_enough(const Query& query) const {
 
 std::vector<Hit> TokenEngine::colbert(Query& query, Stopwatch& watch) {
     Documents documents;
-    if (query.eligible <= query.settings.candidates) {
-        documents = all_documents(query.subset);
+    if (query.eligible_count <= query.settings.candidates) {
+        documents = all_documents(query.eligible);
     } else {
         documents = gather(query);
         watch.stage("gather");
@@ -120,26 +120,17 @@ std::vector<Hit> TokenEngine::colbert(Query& query, Stopwatch& watch) {
 }
 
 SearchResult TokenEngine::search(const float* tokens, std::size_t count, std::size_t k, const SearchSettings& given,
-                                 const std::uint8_t* subset) {
+                                 const std::uint8_t* eligible) {
     SearchResult result;
     Stopwatch watch(result.timings);
     SearchSettings settings = given;
     Team team(std::max<std::size_t>(1, settings.threads));
-    std::unique_ptr<Workspace> workspace;
-    {
-        const std::lock_guard lock(mutex_);
-        if (!spare_.empty()) {
-            workspace = std::move(spare_.back());
-            spare_.pop_back();
-        }
-    }
-    if (!workspace) workspace = std::make_unique<Workspace>();
-
+    std::unique_ptr<Workspace> workspace = take_workspace();
     const PreparedQuery prepared(kernels_, codec_, tokens, count);
-    const std::size_t eligible =
-        subset ? static_cast<std::size_t>(std::count_if(subset, subset + documents_, [](auto bit) { return bit != 0; })) : documents_;
-    Query query{prepared, settings, subset, k, eligible, team, *workspace, {}};
-    const std::size_t wanted = std::min(k, eligible);
+    const std::size_t eligible_count =
+        eligible ? static_cast<std::size_t>(std::count_if(eligible, eligible + documents_, [](auto bit) { return bit != 0; })) : documents_;
+    Query query{prepared, settings, eligible, k, eligible_count, team, *workspace, {}};
+    const std::size_t wanted = std::min(k, eligible_count);
     watch.stage("prepare");
 
     // A method that finds fewer than k documents looks further, up to everywhere.
@@ -147,7 +138,7 @@ SearchResult TokenEngine::search(const float* tokens, std::size_t count, std::si
     std::size_t probes = probes_to_start_with(settings);
     while (true) {
         if (needs_centroids) {
-            query.probes = probe(prepared, settings.method == Method::exact ? 1 : probes, team, workspace->table);
+            query.probes = probe(prepared, settings.method == Method::exact ? 1 : probes, team, *workspace);
             watch.stage("centroids");
         }
         if (!probed_enough(query)) {
@@ -158,7 +149,7 @@ SearchResult TokenEngine::search(const float* tokens, std::size_t count, std::si
             result.hits = retrieve_tokens(query, result.imputed);
             watch.stage("retrieve");
         } else if (settings.method == Method::exact) {
-            result.hits = maxsim(query, all_documents(subset), true);
+            result.hits = maxsim(query, all_documents(eligible), true);
             keep_best(result.hits, k);
             watch.stage("refine");
         } else {
@@ -175,9 +166,36 @@ SearchResult TokenEngine::search(const float* tokens, std::size_t count, std::si
             for (std::size_t p = 0; p < std::min(settings.probes, probes.size()); ++p) lists.push_back(probes[p].centroid);
         }
     }
+    give_back(std::move(workspace));
+    return result;
+}
+
+void TokenEngine::scores(const float* tokens, std::size_t count, const Documents& documents, float* out) {
+    for (const std::uint32_t document : documents) {
+        if (document >= documents_) throw std::out_of_range("a document's number is beyond the last");
+    }
+    const PreparedQuery prepared(kernels_, codec_, tokens, count);
+    const SearchSettings settings{};
+    Team team(1);
+    std::unique_ptr<Workspace> workspace = take_workspace();
+    Query query{prepared, settings, nullptr, documents.size(), documents.size(), team, *workspace, {}};
+    if (codec_.bits < 16) score_centroids_of(prepared, documents, *workspace);
+    const std::vector<Hit> hits = maxsim(query, documents, true);
+    std::transform(hits.begin(), hits.end(), out, [](const Hit& hit) { return hit.score; });
+    give_back(std::move(workspace));
+}
+
+std::unique_ptr<Workspace> TokenEngine::take_workspace() {
+    const std::lock_guard lock(mutex_);
+    if (spare_.empty()) return std::make_unique<Workspace>();
+    std::unique_ptr<Workspace> workspace = std::move(spare_.back());
+    spare_.pop_back();
+    return workspace;
+}
+
+void TokenEngine::give_back(std::unique_ptr<Workspace> workspace) {
     const std::lock_guard lock(mutex_);
     spare_.push_back(std::move(workspace));
-    return result;
 }
 
 }  // namespace asterism

@@ -6,7 +6,9 @@
 //   interaction  centroid-only MaxSim of the best of those                           candidates.cpp
 //   refine       MaxSim over the stored codes, best estimates first, while it pays   refine.cpp
 //   rescore      MaxSim over the finer copy of the last few, where there is one      refine.cpp
-//   retrieve     instead of the last four: XTR, imputation included                  token_retrieval.cpp
+//   retrieve     instead of the last four: XTR, imputation included                  retrieval.cpp
+//
+// `scores` is refine and rescore alone, for documents that others found.
 #pragma once
 
 #include "tokens/codec.hpp"
@@ -139,6 +141,8 @@ using Probes = std::vector<std::vector<Probe>>;  // for each query token its bes
 // Memory that one query leaves to the next: fresh pages would cost more than what is written into them.
 struct Workspace {
     std::vector<float> table;          // (K + 1, padded) scores of all centroids; the last row is the mean centroid's
+    std::vector<float> asked;          // (count, d) the query that it is of: a search and `scores` for it share the table
+    std::vector<bool> scored;          // (K,) the rows that are there; empty for all
     std::vector<std::uint8_t> bytes;   // (K, stride) the same as bytes
 
     // By document, and empty between queries.
@@ -170,14 +174,17 @@ public:
 
     std::size_t documents() const { return documents_; }
 
-    // query (count, d); subset (documents,) of 0 and 1, or nullptr for all.
+    // query (count, d); eligible (documents,) of 0 and 1, or nullptr for all.
     SearchResult search(const float* query, std::size_t count, std::size_t k, const SearchSettings& settings,
-                        const std::uint8_t* subset);
+                        const std::uint8_t* eligible);
+
+    // query (count, d), documents (n,) -> scores (n,) of the finest copy that there is; -inf for one without vectors.
+    void scores(const float* query, std::size_t count, const Documents& documents, float* out);
 
 private:
     struct Query;  // one search under way
 
-    Probes probe(const PreparedQuery& query, std::size_t probes, Team& team, std::vector<float>& table) const;
+    Probes probe(const PreparedQuery& query, std::size_t probes, Team& team, Workspace& workspace) const;
     using Gains = std::vector<std::vector<std::uint8_t>>;
     Gains gains_of(const Query& query) const;
     void tally(Query& query, const Segment& segment, Range range, const Gains& gains, Documents& touched);
@@ -188,6 +195,9 @@ private:
     std::vector<Hit> retrieve_tokens(Query& query, std::vector<float>& imputed);
     std::vector<Hit> colbert(Query& query, Stopwatch& watch);
     std::size_t stored_bytes() const;  // of one token
+    void score_centroids_of(const PreparedQuery& query, const Documents& documents, Workspace& workspace) const;
+    std::unique_ptr<Workspace> take_workspace();
+    void give_back(std::unique_ptr<Workspace> workspace);
     float token_similarity(const Segment& segment, std::size_t token, const PreparedQuery& prepared, const QueryLevels& levels,
                            std::size_t query_token, float centroid_score) const;
     void fill_up(const Query& query, std::vector<Hit>& hits) const;
@@ -195,7 +205,7 @@ private:
     bool probed_enough(const Query& query) const;
 
     const Segment& segment_of(std::size_t document) const;
-    std::vector<std::uint32_t> all_documents(const std::uint8_t* subset) const;
+    std::vector<std::uint32_t> all_documents(const std::uint8_t* eligible) const;
 
     const Kernels& kernels_;
     Codec codec_;
@@ -210,9 +220,9 @@ private:
 struct TokenEngine::Query {
     const PreparedQuery& prepared;
     const SearchSettings& settings;
-    const std::uint8_t* subset;
+    const std::uint8_t* eligible;
     std::size_t k;
-    std::size_t eligible;  // documents in the subset
+    std::size_t eligible_count;  // documents that are eligible
     Team& team;
     Workspace& workspace;
     Probes probes;

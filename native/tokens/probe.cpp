@@ -47,8 +47,10 @@ private:
 
 }  // namespace
 
-Probes TokenEngine::probe(const PreparedQuery& query, std::size_t probes, Team& team, std::vector<float>& table) const {
+Probes TokenEngine::probe(const PreparedQuery& query, std::size_t probes, Team& team, Workspace& workspace) const {
     const QueryLevels levels = query.levels();
+    std::vector<float>& table = workspace.table;
+    workspace.asked.clear();  // until the table is whole
     const std::size_t rows = codec_.centroids + 1;
     const std::size_t count = std::min(probes, codec_.centroids);
     Probes chosen(query.count);
@@ -72,7 +74,38 @@ Probes TokenEngine::probe(const PreparedQuery& query, std::size_t probes, Team& 
         require(merged.size() == count, "a centroid's score is no number");
         std::sort(merged.begin(), merged.end(), nearer);
     }
+    workspace.asked.assign(query.tokens, query.tokens + query.count * codec_.dimensions);
+    workspace.scored.clear();
     return chosen;
+}
+
+// The rows of the table that these documents' tokens ask for: a few hundred documents use a part of all centroids. What
+// a search for the same query left is used as it is.
+void TokenEngine::score_centroids_of(const PreparedQuery& query, const Documents& documents, Workspace& workspace) const {
+    const QueryLevels levels = query.levels();
+    std::vector<float>& table = workspace.table;
+    std::vector<bool>& scored = workspace.scored;
+    const std::size_t size = query.count * codec_.dimensions;
+    const bool known = workspace.asked.size() == size && std::equal(query.tokens, query.tokens + size, workspace.asked.begin());
+    if (known && scored.empty()) return;
+    if (!known) {
+        workspace.asked.assign(query.tokens, query.tokens + size);
+        table.resize((codec_.centroids + 1) * query.padded);
+        scored.assign(codec_.centroids, false);
+    }
+    for (const std::uint32_t document : documents) {
+        const Segment& segment = segment_of(document);
+        if (segment.fine) continue;  // compared without centroids
+        const Range range = segment.tokens_of(document - segment.first_document);
+        for (std::size_t token = range.begin; token < range.end; ++token) {
+            const std::size_t centroid = segment.centroids[token];
+            if (centroid >= codec_.centroids) throw DamagedIndex("a token names a centroid that does not exist");
+            if (scored[centroid]) continue;
+            scored[centroid] = true;
+            kernels_.centroid_scores(codec_.centroid_rows + centroid * codec_.width, codec_.centroid_scales + centroid, 1, levels,
+                                     table.data() + centroid * query.padded);
+        }
+    }
 }
 
 }  // namespace asterism

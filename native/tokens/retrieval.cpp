@@ -46,7 +46,7 @@ std::vector<Hit> TokenEngine::retrieve_tokens(Query& query, std::vector<float>& 
                         }
                         const std::size_t token = segment.token_of(entry);
                         const std::size_t document = segment.first_document + segment.list_documents[entry];
-                        if (query.subset && !query.subset[document]) continue;
+                        if (query.eligible && !query.eligible[document]) continue;
                         const float similarity = token_similarity(segment, token, prepared, levels, j, probes[p].score);
                         require(std::isfinite(similarity), "a token's similarity is no number");
                         similarities.push_back(similarity);

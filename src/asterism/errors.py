@@ -3,19 +3,19 @@
 AsterismError
 ├── InputError          (also a ValueError)  vectors, texts, names or settings that cannot be used
 │   ├── VectorsError    shapes, types, NaN
-│   ├── TextError       a text that is no text
+│   ├── TextError       a text that is not a string, is empty or is too long
 │   ├── SettingError    an unknown setting, or a value out of range
 │   ├── UnknownModel    neither a folder nor a known name
 │   ├── ModelDiffers    not the model that an index was built with
 │   ├── DocumentError   a document, or a line of input, that cannot be used
 │   ├── FilterError     a metadata filter that cannot be used
 │   └── UnknownDocument an id that the index does not have
-├── CheckpointError     a model's files are not as their layout says
+├── CheckpointError     a model's files do not follow their layout
 ├── EncodingError       the runtime failed on some texts
-├── DownloadError       a model's files could not be had, or are not the right ones
+├── DownloadError       a model's files could not be fetched, or are not the right ones
 ├── MissingPackage      an optional package is needed
-└── IndexFolderError    the folder is not what was asked for
-    ├── IndexExists     something is already there
+└── IndexFolderError    the folder cannot be used
+    ├── IndexExists     the path is taken
     ├── NotAnIndex      nothing that asterism wrote
     ├── NewerFormat     written by a later version
     ├── DamagedIndex    truncated or changed since it was written
@@ -30,45 +30,70 @@ LONGEST_MESSAGE = 1000  # characters
 class AsterismError(Exception):
     """The root: catching it catches everything below."""
 
+    code = "asterism-error"
+    """What programs tell errors apart by: every class has its own, and it never changes. Messages may change."""
+
+    def to_json(self) -> dict[str, dict[str, str]]:
+        """The object `error` of results/schema.json."""
+        return {"error": {"code": self.code, "message": str(self)}}
+
 
 class InputError(AsterismError, ValueError):
-    """What was given cannot be used."""
+    """An argument or an input that cannot be used."""
+
+    code = "bad-input"
 
 
 class VectorsError(InputError):
     """Vectors of the wrong shape, type or content."""
 
+    code = "bad-vectors"
+
 
 class TextError(InputError):
     """A text that cannot be encoded."""
+
+    code = "bad-text"
 
 
 class SettingError(InputError):
     """A setting that does not exist or is out of range."""
 
+    code = "bad-setting"
+
 
 class UnknownModel(InputError):
     """A model that is neither a folder nor a name of the registry."""
+
+    code = "unknown-model"
 
 
 class DocumentError(InputError):
     """A document, or a line of input, that cannot be used."""
 
+    code = "bad-document"
+
 
 class FilterError(InputError):
     """A metadata filter that cannot be used."""
+
+    code = "bad-filter"
 
 
 class UnknownDocument(InputError):
     """An id that the index does not have."""
 
+    code = "unknown-document"
+
 
 class ModelDiffers(InputError):
     """A model that is not the one an index was built with."""
 
+    code = "model-differs"
+
 
 class _QuotingError(AsterismError):
-    """One that quotes what others wrote, files or messages of a library: it stays one line of bounded length."""
+    """An error that quotes files or a library's messages: its own message stays one line of bounded length."""
 
     def __init__(self, message: str) -> None:
         line = " ".join(message.split())
@@ -76,40 +101,60 @@ class _QuotingError(AsterismError):
 
 
 class CheckpointError(_QuotingError):
-    """A checkpoint's files are not as their layout says."""
+    """A checkpoint's files do not follow their layout."""
+
+    code = "bad-checkpoint"
 
 
 class EncodingError(_QuotingError):
-    """The runtime failed while it was working on texts."""
+    """The runtime failed on some texts."""
+
+    code = "encoding-failed"
 
 
 class DownloadError(AsterismError):
     """A model's files could not be fetched, or are not those that were expected."""
 
+    code = "download-failed"
+
 
 class MissingPackage(AsterismError):
-    """Something optional is not installed."""
+    """An optional package is not installed."""
+
+    code = "missing-package"
 
 
 class IndexFolderError(_QuotingError):
-    """A folder on disk is not what was asked for."""
+    """A folder that cannot be used."""
+
+    code = "bad-index-folder"
 
 
 class IndexExists(IndexFolderError):
     """The path to build at is taken."""
 
+    code = "index-exists"
+
 
 class NotAnIndex(IndexFolderError):
     """The path holds no index."""
+
+    code = "not-an-index"
 
 
 class NewerFormat(IndexFolderError):
     """The index was written by a later version of asterism."""
 
+    code = "newer-format"
+
 
 class DamagedIndex(IndexFolderError):
-    """The index's files are not as they were written."""
+    """The index's files were truncated or changed since they were written."""
+
+    code = "damaged-index"
 
 
 class IndexBusy(IndexFolderError):
     """Another writer holds the index."""
+
+    code = "index-busy"

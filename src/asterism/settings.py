@@ -48,7 +48,7 @@ class Settings:
         return super().__new__(cls)
 
     @classmethod
-    def of(cls: type[Self], keywords: Mapping[str, Any]) -> Self:
+    def from_json(cls: type[Self], keywords: Mapping[str, Any]) -> Self:
         """The settings with these values, the rest at their defaults."""
         return cls(**keywords)
 
@@ -166,11 +166,21 @@ class HybridSearch(Settings):
               multi and all (dense top 200), and their weights for long documents
     weights   of dense, lexical and multi, instead of the fusion's own
     depth     candidates of each view, instead of the fusion's own (0); never fewer than k
+    tokens    how token vectors are searched for candidates; None for TokenSearch()
     """
 
     fusion: Fusion = "linear"
     weights: tuple[float, float, float] | None = None
     depth: int = 0
+    tokens: TokenSearch | None = None
+
+    @classmethod
+    def from_json(cls, keywords: Mapping[str, Any]) -> HybridSearch:
+        """With `tokens` as an object of its own."""
+        tokens = keywords.get("tokens")
+        if isinstance(tokens, Mapping):
+            keywords = {**keywords, "tokens": TokenSearch.from_json(tokens)}
+        return cls(**keywords)
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -178,6 +188,8 @@ class HybridSearch(Settings):
         object.__setattr__(self, "depth", whole_number("depth", self.depth, 0))
         if self.weights is not None:
             object.__setattr__(self, "weights", _weights(self.weights))
+        if not isinstance(self.tokens, TokenSearch | None):
+            raise SettingError(f"tokens is a {type(self.tokens).__name__}, expected TokenSearch(...) or None")
 
 
 def _weights(given: Any) -> tuple[float, float, float]:

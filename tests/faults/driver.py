@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from asterism import Collection, Document, Representations, TokenSearch, TokenVectors
-from asterism.collection import writer as collection_writer
+from asterism.collection.policy import Policy
 from asterism.errors import AsterismError
 from asterism.terms.counting import count_words
 from tests.conftest import ALL_VIEWS, found_in
@@ -23,6 +23,7 @@ from tests.faults.children import REPORTED, in_child
 
 DIMENSIONS = 16
 EXACT = TokenSearch(method="exact")
+POLICY = Policy(flat_tokens=1_500, most_segments=6, outgrown=3)  # training, retraining and merging are killed too
 
 Contents = dict[str, str]  # id -> text
 
@@ -70,7 +71,7 @@ class Operation:
             self.documents.append(Document(id=id, text=self.after[id], metadata=metadata))
 
     def run(self, folder: Path) -> None:
-        with Collection.open(folder).writing() as writer:
+        with Collection.open(folder, POLICY).writing() as writer:
             if self.documents:
                 texts = [document.text for document in self.documents]
                 writer.add(self.documents, views_of(texts), update=self.kind == "update")
@@ -116,9 +117,6 @@ def verify(folder: Path, choices: list[Contents], rng: random.Random) -> Content
 
 
 def main(folder: Path, mode: str, faults: int, seed: int) -> None:
-    collection_writer.FLAT_TOKENS = 1_500  # so that training, retraining and merging are killed too
-    collection_writer.OUTGROWN = 3
-    collection_writer.MOST_SEGMENTS = 6
     rng = random.Random(seed)
     Collection.create(folder, ALL_VIEWS, {}).close()
     contents: Contents = {}

@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 
 from asterism import Collection, Document, Representations, TokenBuild, TokenSearch, Views
-from asterism.collection import writer as collection_writer
+from asterism.collection.policy import Policy
 from asterism.collection.repair.repair import Repair, repair_collection
 from asterism.errors import AsterismError
-from asterism.search.asked_views import AskedViews
-from asterism.search.examine import examined
+from asterism.search.examine import examine
 from asterism.search.plan import SearchPlan
 from asterism.settings import HybridSearch
-from asterism.views.dense import segment as dense_segment
 from tests.faults.driver import views_of
 
 SEGMENTS = 3
@@ -33,12 +31,10 @@ def text_of(part: int, number: int) -> str:
 
 def make_index(path: Path, coded: bool, build: TokenBuild | None = None) -> Texts:
     """Documents in three segments, some deleted; flat, or with codes, centroids and graphs."""
-    before = collection_writer.FLAT_TOKENS, dense_segment.MANY
-    if coded:
-        collection_writer.FLAT_TOKENS, dense_segment.MANY = 100, 20
+    policy = Policy(flat_tokens=100, graph_documents=20) if coded else None
     texts: Texts = {}
     views = Views(build or TokenBuild(threads=1), True, "words")
-    collection = Collection.create(path, views, {"name": "none", "files": [], "settings": {}})
+    collection = Collection.create(path, views, {"name": "none", "files": [], "settings": {}}, policy)
     try:
         for part in range(SEGMENTS):
             new = {f"d{part}-{i}": text_of(part, i) for i in range(DOCUMENTS)}
@@ -53,7 +49,6 @@ def make_index(path: Path, coded: bool, build: TokenBuild | None = None) -> Text
         with collection.writing() as writer:
             writer.delete(gone)
     finally:
-        collection_writer.FLAT_TOKENS, dense_segment.MANY = before
         collection.close()
     return {id: text for id, text in texts.items() if id not in gone}
 
@@ -94,18 +89,16 @@ def searches(path: Path) -> list[list[tuple[str, float]]]:
     try:
         for method, settings in plans:
             chosen = settings.method if isinstance(settings, TokenSearch) else method
-            plan = SearchPlan.of(chosen, settings, ("multi", "dense", "lexical"), HybridSearch)
+            plan = SearchPlan.from_request(chosen, settings, ("multi", "dense", "lexical"), HybridSearch)
             for where in (None, {"n": {"$lt": 9}}, {"tags": {"$in": ["3", "4"]}}):
-                rows = collection.answers(
-                    lambda state, subset, plan=plan: plan.hits(AskedViews(state, content, subset, 1), 8, 1), where
+                rows = collection.find(
+                    lambda state, eligible, plan=plan: plan.search(state, content, 8, eligible, 1), where
                 )
                 found.append([(document.id, score) for document, score in rows[0].documents])
             if found[-3]:
-                collection.looking_at(
+                collection.look_at(
                     found[-3][0][0],
-                    lambda state, at, subset, plan=plan: examined(
-                        AskedViews(state, content, subset, 1), at, plan, 8, subset
-                    ),
+                    lambda state, at, eligible, plan=plan: examine(plan.ask(state, content, eligible, 1), at, plan, 8),
                 )
     finally:
         collection.close()

@@ -15,11 +15,10 @@ import numpy as np
 import pytest
 
 from asterism import Collection, Document, TokenSearch, TokenVectors
-from asterism.collection import writer as collection_writer
 from asterism.collection.connections import CATALOG
+from asterism.collection.policy import Policy
 from asterism.errors import AsterismError, NewerFormat
 from asterism.storage.manifest import read_manifest, write_manifest
-from asterism.views.dense import segment as dense_segment
 from tests.conftest import ALL_VIEWS, found_in, in_all_views, make_query, make_vectors
 from tests.faults.small_index import checked
 
@@ -33,21 +32,16 @@ Answers = list[tuple[str, str, float]]
 def index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Sixty documents in two segments, some deleted."""
     path = tmp_path_factory.mktemp("damaged") / "x.ast"
-    collection = Collection.create(path, ALL_VIEWS, {"name": "none"})
-    before = collection_writer.FLAT_TOKENS, dense_segment.MANY
-    if request.param == "coded":
-        collection_writer.FLAT_TOKENS, dense_segment.MANY = 100, 20
-    try:
-        for part in range(2):
-            documents = [Document(f"d{part}-{i}", f"text {i}", metadata={"n": i}) for i in range(30)]
-            with collection.writing() as writer:
-                writer.add(documents, in_all_views(make_vectors(30, seed=part, shortest=1)))
-                if part == 0:
-                    writer.settle()
+    policy = Policy(flat_tokens=100, graph_documents=20) if request.param == "coded" else None
+    collection = Collection.create(path, ALL_VIEWS, {"name": "none"}, policy)
+    for part in range(2):
+        documents = [Document(f"d{part}-{i}", f"text {i}", metadata={"n": i}) for i in range(30)]
         with collection.writing() as writer:
-            writer.delete([f"d1-{i}" for i in range(5)])
-    finally:
-        collection_writer.FLAT_TOKENS, dense_segment.MANY = before
+            writer.add(documents, in_all_views(make_vectors(30, seed=part, shortest=1)))
+            if part == 0:
+                writer.settle()
+    with collection.writing() as writer:
+        writer.delete([f"d1-{i}" for i in range(5)])
     collection.close()
     return path
 

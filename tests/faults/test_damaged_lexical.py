@@ -34,8 +34,8 @@ def test_flipped_bytes_never_crash(tmp_path: Path) -> None:
             try:
                 opened = open_lexical(tmp_path / "x", facts)
                 searcher = LexicalSearcher(tmp_path, [opened])
-                for subset in (None, np.arange(500) % 3 != 0):
-                    ids, scores = searcher.search(queries, 10, subset)
+                for eligible in (None, np.arange(500) % 3 != 0):
+                    ids, scores = searcher.search(queries, 10, eligible)
                     assert ((ids >= -1) & (ids < 500)).all()
                     assert np.isfinite(scores[ids >= 0]).all()
                 terms, weights = queries[0]

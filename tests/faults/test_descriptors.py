@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from asterism import Collection, Document, Representations, TokenIndex, TokenSearch, Views
-from asterism.collection import writer as collection_writer
+from asterism.collection.policy import Policy
 from asterism.errors import DamagedIndex, IndexFolderError
 from asterism.storage.arrays import ArrayWriter
 from asterism.storage.faults import unreadable
@@ -43,9 +43,8 @@ def words_of(texts: list[str]) -> Representations:
     return Representations(len(texts), lexical=count_words(texts))
 
 
-def test_a_mapped_segment_keeps_no_descriptor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collection_writer, "MOST_SEGMENTS", 1000)
-    collection = Collection.create(tmp_path / "x", ALL_VIEWS, {})
+def test_a_mapped_segment_keeps_no_descriptor(tmp_path: Path) -> None:
+    collection = Collection.create(tmp_path / "x", ALL_VIEWS, {}, Policy(most_segments=1000))
     before = open_files()
     for part in range(40):
         with collection.writing() as writer:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from asterism import Collection, Representations, TokenSearch
-from asterism.collection import collection
+from asterism.collection.policy import Policy
 from asterism.collection.repair.repair import repair_collection
 from asterism.errors import AsterismError, DamagedIndex, IndexFolderError, NewerFormat, UnknownModel
 from asterism.files import regular_files
@@ -137,16 +137,15 @@ def test_a_merge_refuses_what_is_damaged(tmp_path: Path, name: str) -> None:
     checked(tmp_path / "x")
 
 
-def test_a_filter_never_returns_a_document_that_does_not_match(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_filter_never_returns_a_document_that_does_not_match(tmp_path: Path) -> None:
     """Fields that contradict the metadata were once given a new checksum by a write."""
-    monkeypatch.setattr(collection, "VERIFIED_CATALOG", 0)  # as in an index too large to be verified at once
     make_index(tmp_path / "x", coded=False)
     connection = sqlite3.connect(tmp_path / "x" / "catalog.sqlite")
     connection.execute("UPDATE fields SET value = 1 WHERE name = 'part' AND value = 2")
     connection.commit()
     connection.close()
     add(tmp_path / "x")
-    opened = Collection.open(tmp_path / "x")
+    opened = Collection.open(tmp_path / "x", Policy(verified_catalog=0))  # as if it were too large to be verified
     query = views_of(["text 2 1 "]).multi[0]
     with pytest.raises(DamagedIndex, match="fields that are not those of its documents"):
         opened.search(query, 50, TokenSearch(), {"part": 1})

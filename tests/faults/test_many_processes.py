@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from asterism import Collection, Document, TokenSearch
-from asterism.collection import writer as collection_writer
+from asterism.collection.policy import Policy
 from asterism.errors import IndexFolderError
 from tests.conftest import ALL_VIEWS, in_all_views, make_query, make_vectors
 from tests.faults.beside import ended, start, stop, wait_for_line
@@ -20,11 +20,9 @@ def readers_and_writer(folder: Path, readers: int, commits: int) -> int:
     collection = Collection.create(folder, ALL_VIEWS, {})
     add_groups(collection, range(20))
     add_groups(collection, range(20, 30))
+    collection.policy = Policy(flat_tokens=500)
     with collection.writing() as writer:
-        before = collection_writer.FLAT_TOKENS
-        collection_writer.FLAT_TOKENS = 500
         writer.settle()
-        collection_writer.FLAT_TOKENS = before
     collection.close()
     reading = [start("readers_and_writer", "read", folder, 1, number + 1) for number in range(readers)]
     writing = start("readers_and_writer", "write", folder, commits, 0)

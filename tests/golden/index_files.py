@@ -12,9 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from asterism import Collection, Document, TokenSearch, TokenVectors
-from asterism.collection import writer as collection_writer
 from asterism.collection.collection import VERSION
-from asterism.views.dense import segment as dense_segment
+from asterism.collection.policy import Policy
 from tests.conftest import ALL_VIEWS, found_in, in_all_views
 
 HERE = Path(__file__).parent
@@ -47,9 +46,8 @@ def answers(collection: Collection) -> list[list[tuple[str, float]]]:
 
 
 def write(folder: Path) -> None:
-    collection_writer.FLAT_TOKENS, dense_segment.MANY = 64, 10
     rng = np.random.default_rng(1)
-    collection = Collection.create(folder, ALL_VIEWS, {"name": "golden"})
+    collection = Collection.create(folder, ALL_VIEWS, {"name": "golden"}, Policy(flat_tokens=64, graph_documents=10))
     for batch in range(2):
         documents = [
             Document(f"é{n}", f"Text {n} — テキスト", "title" * (n % 2), {"n": n, "tags": ["even", "odd"][n % 2]})

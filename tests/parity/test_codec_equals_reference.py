@@ -73,7 +73,7 @@ def test_assignment(d: int, most_groups: int, reach: float, kernels: str) -> Non
     found = assign(centroids, signed, 2, most_groups, reach)
     given = reference.to_signed_bytes(rows, signed.width, reference.VECTOR_BYTE)
     of_groups = reference.closeness(centroids.group_rows, centroids.group_scales, centroids.group_half_norms, given)
-    looked_into = reference.shortlists(of_groups, given, most_groups, reach)
+    looked_into = reference.make_shortlists(of_groups, given, most_groups, reach)
     close = reference.closeness(centroids.rows[:-1], centroids.scales[:-1], centroids.half_norms, given)
     close[~np.repeat(looked_into, np.diff(centroids.starts), axis=0)] = -np.inf
     np.testing.assert_array_equal(found, close.argmax(axis=0))

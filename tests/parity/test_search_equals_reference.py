@@ -63,17 +63,17 @@ def test_search_equals_reference(
         return
     query = make_query(d, tokens, seed + 1)
     threads = data.draw(st.integers(1, 3), "threads")
-    subset = data.draw(st.sampled_from([None, np.arange(documents) % 3 != 0]), "subset")
+    eligible = data.draw(st.sampled_from([None, np.arange(documents) % 3 != 0]), "eligible")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ASTERISM_KERNELS", kernels)
         folder = tmp_path_factory.mktemp("parity") / "x.tokens"
         index = TokenIndex.build(folder, vectors, **codec, threads=1)
         if data.draw(st.booleans(), "a second segment"):
             index = index.add(make_vectors(documents, d, longest=5, seed=seed + 7))
-            subset = None if subset is None else np.concatenate([subset, ~subset])
+            eligible = None if eligible is None else np.concatenate([eligible, ~eligible])
         for search in SEARCHES:
-            ids, scores = index.search(query, k, replace(search, threads=threads), subset)
-            expected_ids, expected_scores = reference_search(index, query, k, search, subset)
+            ids, scores = index.search(query, k, replace(search, threads=threads), eligible)
+            expected_ids, expected_scores = reference_search(index, query, k, search, eligible)
             np.testing.assert_array_equal(ids, expected_ids, err_msg=str(search))
             np.testing.assert_array_equal(scores, expected_scores, err_msg=str(search))
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from asterism import TokenSearch, TokenVectors, Views
 from asterism.collection.collection import Collection
+from asterism.collection.policy import Policy
 from asterism.documents.document import Document
 from asterism.settings import TokenBuild
 from tests.conftest import brute_force, make_query, make_vectors, tokens_only
@@ -17,6 +18,7 @@ from tests.property.filter_rules import holds
 D = 16
 ALL = 10**6
 METHODS = ["exact", "colbert", "xtr"]
+SMALL = Policy(flat_tokens=60, most_segments=4, outgrown=3)  # a few documents go through what large collections do
 Stored = dict[str, tuple[Document, np.ndarray]]
 
 
@@ -34,7 +36,7 @@ class Modelled:
     """A collection and the dict that it should equal."""
 
     def __init__(self, path: Path, build: TokenBuild) -> None:
-        self.collection = Collection.create(path, Views(build), {})
+        self.collection = Collection.create(path, Views(build), {}, SMALL)
         self.model: Stored = {}
         self.made = 0
         self.batches = 0
@@ -52,7 +54,7 @@ class Modelled:
     def do(self, name: str, *arguments: Any) -> None:
         if name == "reopen":
             self.collection.close()
-            self.collection = Collection.open(self.collection.path)
+            self.collection = Collection.open(self.collection.path, SMALL)
         elif name in ("settle", "compact"):
             with self.collection.writing() as writer:
                 getattr(writer, name)()

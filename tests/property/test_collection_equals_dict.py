@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,13 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from asterism import TokenSearch, TokenVectors
-from asterism.collection import writer as collection_writer
 from asterism.documents.document import Document
 from asterism.errors import DocumentError, UnknownDocument
 from asterism.settings import TokenBuild
 from tests.conftest import make_query, make_vectors, tokens_only
 from tests.property.filter_rules import filters, holds, metadata
-from tests.property.modelled import ALL, D, Modelled, is_flat
+from tests.property.modelled import ALL, SMALL, D, Modelled, is_flat
 
-pytestmark = pytest.mark.usefixtures("small_limits")
 QUIET = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 operations = st.one_of(
     st.tuples(st.just("add"), st.lists(metadata, min_size=1, max_size=8), st.integers(0, 10**6)),
@@ -101,31 +100,29 @@ def test_a_refused_batch_changes_nothing(tmp_path: Path) -> None:
     assert modelled.collection.snapshot().state.segments == state.segments
 
 
-def test_documents_without_vectors_survive_training_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_documents_without_vectors_survive_training_again(tmp_path: Path) -> None:
     """Also if they are alone in a segment."""
     modelled = Modelled(tmp_path / "x", TokenBuild(threads=1))
     modelled.put([str(i) for i in range(40)], [{}] * 40, 1, False)
     modelled.do("settle")
     assert not is_flat(modelled.collection)
+    modelled.collection.policy = replace(SMALL, outgrown=1)
     with modelled.collection.writing() as writer:
         writer.add([Document("empty", "")], tokens_only(TokenVectors(np.zeros((0, D), np.float32), [0, 0])))
-        monkeypatch.setattr(collection_writer, "OUTGROWN", 1)
         writer.compact()
     modelled.model["empty"] = (Document("empty", ""), np.zeros((0, D), np.float32))
     modelled.check({}, 30, 1)
 
 
-def test_a_drifted_collection_whose_vectors_are_all_gone_can_be_compacted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_drifted_collection_whose_vectors_are_all_gone_can_be_compacted(tmp_path: Path) -> None:
     modelled = Modelled(tmp_path / "x", TokenBuild(threads=1))
     modelled.put([str(i) for i in range(40)], [{}] * 40, 1, False)
     modelled.do("settle")
     assert not is_flat(modelled.collection)
+    modelled.collection.policy = replace(SMALL, drifted=0)
     with modelled.collection.writing() as writer:
         writer.add([Document("empty", "")], tokens_only(TokenVectors(np.zeros((0, D), np.float32), [0, 0])))
         writer.delete([str(i) for i in range(40)])
-        monkeypatch.setattr(collection_writer, "DRIFTED", 0)
         writer.compact()
     modelled.model = {"empty": (Document("empty", ""), np.zeros((0, D), np.float32))}
     modelled.check({}, 30, 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,12 @@ import numpy as np
 import pytest
 
 from asterism import Representations, TokenSearch, TokenVectors, Views
-from asterism.collection import writer as collection_writer
 from asterism.collection.collection import Collection
 from asterism.documents.document import Document
 from asterism.settings import TokenBuild
 from tests.conftest import brute_force, make_query, make_vectors, tokens_only
-from tests.property.modelled import ALL, METHODS, D, is_flat
+from tests.property.modelled import ALL, METHODS, SMALL, D, is_flat
 
-pytestmark = pytest.mark.usefixtures("small_limits")
 CODECS: list[dict[str, Any]] = [
     {"bits": 1},
     {"bits": 2},
@@ -64,19 +63,16 @@ def part_of(
 
 
 @pytest.fixture(params=CODECS, ids=name_of)
-def trained(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> tuple[dict[str, Any], Collection, Collection]:
+def trained(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[dict[str, Any], Collection, Collection]:
     """A codec's settings, and two collections of 40 documents that share that codec, trained on them."""
-    first = Collection.create(tmp_path / "a", Views(TokenBuild(**request.param, threads=1)), {})
+    first = Collection.create(tmp_path / "a", Views(TokenBuild(**request.param, threads=1)), {}, SMALL)
     with first.writing() as writer:
         writer.add(*batch(request.param, 0, 40, 1))
         writer.settle()
         assert not is_flat(first)
     shutil.copytree(tmp_path / "a", tmp_path / "b")
-    monkeypatch.setattr(collection_writer, "OUTGROWN", ALL)
-    monkeypatch.setattr(collection_writer, "DRIFTED", ALL)
-    return request.param, Collection.open(tmp_path / "a"), Collection.open(tmp_path / "b")
+    policy = replace(SMALL, outgrown=ALL, drifted=ALL)
+    return request.param, Collection.open(tmp_path / "a", policy), Collection.open(tmp_path / "b", policy)
 
 
 def results(collection: Collection, k: int = 10, searches: list[TokenSearch] = SEARCHES) -> Results:
@@ -92,9 +88,9 @@ def segments(collection: Collection) -> int:
     return len(collection.snapshot().segments)
 
 
-def test_several_segments_are_searched_as_one(trained: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_segments_are_searched_as_one(trained: Trained) -> None:
     codec, many, one = trained
-    monkeypatch.setattr(collection_writer, "MOST_SEGMENTS", 64)
+    many.policy = replace(many.policy, most_segments=64)
     documents, vectors = batch(codec, 40, 35, 2)
     with many.writing() as writer:
         for a, b in itertools.pairwise([0, 1, 2, 10, 11, 30, 35]):
@@ -166,10 +162,10 @@ def test_top_k_is_a_prefix_of_top_k_plus_one(trained: Trained) -> None:
         assert results(collection, k, wide) == [row[:k] for row in longest]
 
 
-def test_what_was_stored_survives_merging_and_training_again(trained: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_stored_survives_merging_and_training_again(trained: Trained) -> None:
     """Scores stay near those of the original vectors, and do not get worse with each training."""
     codec, collection, _ = trained
-    monkeypatch.setattr(collection_writer, "OUTGROWN", 1)  # each settle trains again
+    collection.policy = replace(collection.policy, outgrown=1)  # each settle trains again
     documents, vectors = batch(codec, 0, 40, 1)
     query = make_query(D, 5, 1)
     truth = dict(zip((document.id for document in documents), brute_force(vectors.multi, query), strict=True))
@@ -196,10 +192,10 @@ def test_what_was_stored_survives_merging_and_training_again(trained: Trained, m
     collection.check()
 
 
-def test_many_small_batches_do_not_leave_many_segments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_small_batches_do_not_leave_many_segments(tmp_path: Path) -> None:
     """Each has half a dozen files open, and the system's limit is often 1,024; flat ones are merged, not trained."""
-    monkeypatch.setattr(collection_writer, "FLAT_TOKENS", 10)
-    collection = Collection.create(tmp_path / "x", Views(TokenBuild(threads=1)), {})
+    policy = replace(SMALL, flat_tokens=10)
+    collection = Collection.create(tmp_path / "x", Views(TokenBuild(threads=1)), {}, policy)
     with collection.writing() as writer:
         for i in range(20):
             writer.add([Document(str(i), "")], tokens_only(TokenVectors(make_query(D, 3, i), [0, 3])))

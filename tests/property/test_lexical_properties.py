@@ -27,12 +27,16 @@ def test_search_equals_reference(data: st.DataObject, tmp_path_factory: pytest.T
         searcher = searcher_of(tmp_path_factory.mktemp("lexical"), parts)
     queries = make_entries(data.draw(st.integers(0, 6), "queries"), 10, vocabulary + 1, levels, seed + 9)
     rng = np.random.default_rng(seed)
-    share = data.draw(st.sampled_from([0.0, 0.02, 0.5]), "subset")
-    for subset in (None, rng.random(len(entries)) < share, None):  # the last search reuses the workspace of the others
+    share = data.draw(st.sampled_from([0.0, 0.02, 0.5]), "eligible")
+    for eligible in (
+        None,
+        rng.random(len(entries)) < share,
+        None,
+    ):  # the last one reuses a workspace
         for k in (1, 7, 50, len(entries) + 1):
             threads = data.draw(st.integers(1, 3), "threads")
-            ids, scores = searcher.search(queries, k, subset, threads)
-            expected_ids, expected_scores = expected_hits(entries, queries, min(k, len(entries)), subset)
+            ids, scores = searcher.search(queries, k, eligible, threads)
+            expected_ids, expected_scores = expected_hits(entries, queries, min(k, len(entries)), eligible)
             np.testing.assert_array_equal(ids, expected_ids)
             np.testing.assert_array_equal(scores, expected_scores)
 

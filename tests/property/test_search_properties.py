@@ -87,12 +87,12 @@ def test_a_subset_is_searched_as_if_it_were_all(
 ) -> None:
     index = TokenIndex.build(tmp_path_factory.mktemp("p") / "x", vectors, bits=4)
     query = query_for(vectors, drawn)
-    subset = np.random.default_rng(drawn[1]).random(len(vectors)) < 0.4
+    eligible = np.random.default_rng(drawn[1]).random(len(vectors)) < 0.4
     wide = TokenSearch(method=method, probes=index.centroids, confidence=INFINITE, retrieved=EVERYTHING)
     every = index.search(query, len(vectors), wide)
-    inside = index.search(query, len(vectors), wide, subset=subset)
-    assert set(inside.ids) == set(np.flatnonzero(subset))
-    kept = subset[every.ids]
+    inside = index.search(query, len(vectors), wide, eligible=eligible)
+    assert set(inside.ids) == set(np.flatnonzero(eligible))
+    kept = eligible[every.ids]
     np.testing.assert_array_equal(inside.ids, every.ids[kept])
     np.testing.assert_array_equal(inside.scores, every.scores[kept])
 

@@ -22,7 +22,6 @@ from asterism import (
     TokenVectors,
     Views,
 )
-from asterism.search.asked_views import AskedViews
 from asterism.search.fusion import M3
 from asterism.search.plan import SearchPlan
 
@@ -142,10 +141,10 @@ def check(
     truth, content = Truth(stored, query, counted), content_of([query])
     names = [document.id for document in stored]
     for method in [*SINGLE, *(f"hybrid:{fusion}" for fusion in FUSIONS)]:
-        plan = SearchPlan.of(method, None, ("multi", "dense", "lexical"), HybridSearch)
-        hits = collection.answers(
-            lambda state, subset, plan=plan: plan.hits(AskedViews(state, content, subset, 2), k, 2), where
-        )[0].documents
+        plan = SearchPlan.from_request(method, None, ("multi", "dense", "lexical"), HybridSearch)
+        hits = collection.find(lambda state, eligible, plan=plan: plan.search(state, content, k, eligible, 2), where)[
+            0
+        ].documents
         found = np.flatnonzero(eligible & (truth.lexical > 0)) if method == "lexical" else np.flatnonzero(eligible)
         scores = truth.scores(plan.method, plan.hybrid.fusion, found)
         tolerance = 2e-4

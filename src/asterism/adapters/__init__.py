@@ -1,1 +1,1 @@
-"""An index where other libraries look for one. Each file needs its library, and nothing here imports them."""
+"""An index as a retriever of other libraries. Each file needs its library; importing the package needs none."""

@@ -7,8 +7,8 @@ from typing import Any
 from ..errors import MissingPackage
 from ..results import Hit
 from ..retriever import Retriever
-from .opening import opened
-from .searching import searched, titled
+from .metadata import collect_metadata
+from .opening import open_index
 
 try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -33,8 +33,8 @@ class AsterismRetriever(BaseRetriever):
     The last three may also be given with a question, `invoke(question, k=3)`, and hold for it alone; `filter={}` is no
     filter.
 
-    A document has its `id`, its text as `page_content`, and its own metadata. To these come `title`, unless the
-    metadata have a title already, and `asterism_score`: a plain `score` might be the user's own, and mean a rating.
+    A document has its `id`, its text as `page_content`, and its metadata. Added to these are `title`, unless the
+    metadata have one already, and `asterism_score`: a plain `score` might be the user's own, such as a rating.
     """
 
     index: Retriever
@@ -44,19 +44,19 @@ class AsterismRetriever(BaseRetriever):
 
     @field_validator("index", mode="before")
     @classmethod
-    def _opened(cls, index: object) -> Retriever:
-        return opened(index)
+    def _open(cls, index: object) -> Retriever:
+        return open_index(index)
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **asked: Any
     ) -> list[Document]:
         wanted = {"k": self.k, "method": self.method, "filter": self.filter, **asked}
-        return [_document(hit) for hit in searched(self.index, query, **wanted)]
+        return [_make_document(hit) for hit in self.index.search(query, **wanted)]
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **asked: Any
     ) -> list[Document]:
-        """In a thread, as the base class does it, which would lose what was asked with the question."""
+        """In a thread, as in the base class, which would lose the arguments given with the question."""
         manager = run_manager.get_sync()
         found: list[Document] = await run_in_executor(
             None, self._get_relevant_documents, query, run_manager=manager, **asked
@@ -64,5 +64,5 @@ class AsterismRetriever(BaseRetriever):
         return found
 
 
-def _document(hit: Hit) -> Document:
-    return Document(id=hit.id, page_content=hit.document.text, metadata={**titled(hit), SCORE: hit.score})
+def _make_document(hit: Hit) -> Document:
+    return Document(id=hit.id, page_content=hit.document.text, metadata={**collect_metadata(hit), SCORE: hit.score})

@@ -10,8 +10,8 @@ from typing import Any
 from ..errors import MissingPackage
 from ..results import Hit
 from ..retriever import Retriever
-from .opening import opened
-from .searching import searched, titled
+from .metadata import collect_metadata
+from .opening import open_index
 
 try:
     from llama_index.core.retrievers import BaseRetriever
@@ -31,7 +31,7 @@ class AsterismRetriever(BaseRetriever):
     filter   as in Retriever.search
     others   as in LlamaIndex's BaseRetriever
 
-    A node has its document's id, text and metadata. `title` comes to these, unless the metadata have a title already.
+    A node has its document's id, text and metadata. `title` is added to these, unless the metadata have one already.
     """
 
     def __init__(
@@ -45,22 +45,22 @@ class AsterismRetriever(BaseRetriever):
     ) -> None:
         """Open the index, if it is a path."""
         super().__init__(**others)
-        self.index = opened(index)
+        self.index = open_index(index)
         self.k = k
         self.method = method
         self.filter = filter
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        found = searched(self.index, query_bundle.query_str, self.k, self.method, self.filter)
-        return [_node(hit) for hit in found]
+        found = self.index.search(query_bundle.query_str, self.k, method=self.method, filter=self.filter)
+        return [_make_node(hit) for hit in found]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        """In a thread: the base class would stop the loop for as long as the search takes."""
+        """In a thread: the base class would block the event loop during the search."""
         return await asyncio.to_thread(self._retrieve, query_bundle)
 
 
-def _node(hit: Hit) -> NodeWithScore:
-    """With its document as its source, which LlamaIndex knows as `ref_doc_id`."""
+def _make_node(hit: Hit) -> NodeWithScore:
+    """A node whose source is its document: LlamaIndex's `ref_doc_id`."""
     source = {NodeRelationship.SOURCE: RelatedNodeInfo(node_id=hit.id)}
-    node = TextNode(id_=hit.id, text=hit.document.text, metadata=titled(hit), relationships=source)
+    node = TextNode(id_=hit.id, text=hit.document.text, metadata=collect_metadata(hit), relationships=source)
     return NodeWithScore(node=node, score=hit.score)

@@ -1,4 +1,4 @@
-"""What the adapters take: a retriever that is open, or the path of one."""
+"""The index that an adapter is given: an open retriever, or a path."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from ..errors import InputError
 from ..retriever import Retriever
 
 
-def opened(index: object) -> Retriever:
-    """The retriever itself, or the one at a path, which is closed when nobody refers to it any more."""
+def open_index(index: object) -> Retriever:
+    """The retriever itself, or the one at a path, which is closed when nothing refers to it any more."""
     if isinstance(index, Retriever):
         return index
     if isinstance(index, str | os.PathLike):

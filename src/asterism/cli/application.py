@@ -1,4 +1,4 @@
-"""The command's frame: what is common to all of them."""
+"""The frame around every command: its options, its errors and its exit code."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ for command in (
     app.command()(command)
 
 
-def _version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         from .. import __version__
 
@@ -45,14 +45,14 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _common(
     version: Annotated[
-        bool, typer.Option("--version", help="Show the version and stop.", callback=_version, is_eager=True)
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Search beyond the single vector."""
 
 
 def run() -> int:
-    """The exit code of what the command line asks for."""
+    """Run the command line; returns the exit code."""
     accept_every_character()
     try:
         code = app(standalone_mode=False)
@@ -63,7 +63,7 @@ def run() -> int:
     except (typer.Abort, KeyboardInterrupt):
         code = INTERRUPTED
     except OSError as error:
-        sys.stdout = None  # what cannot be written would be tried again at the end
+        sys.stdout = None  # Python would try to write the rest again at exit
         print_error(f"{error.filename or 'the output'} cannot be written or read ({error.strerror})")
         return 1
     except MemoryError:
@@ -74,10 +74,10 @@ def run() -> int:
         if message is None:
             print_trace()
             return 1
-        if message():  # empty where help was shown instead
+        if message():  # empty if help was shown instead
             print_error(f"{message()} (try asterism --help)")
         return 2
-    if code == INTERRUPTED:  # what typer makes of Ctrl-C
+    if code == INTERRUPTED:  # typer's own exit code for Ctrl-C
         print_error("stopped")
         return INTERRUPTED
     return int(code or 0)

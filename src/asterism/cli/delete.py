@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from ..errors import InputError
-from .inputs import listed
-from .options import Folder, Json, Quiet
+from .inputs import read_ids
+from .options import Folder, Json, Quiet, describe_argument, describe_option
 from .output import print_json, print_note
 
-Ids = Annotated[list[str] | None, typer.Argument(metavar="ID", help="Which documents.", show_default=False)]
-From = Annotated[
-    str | None, typer.Option("--from", metavar="FILE", help="One id a line; - for stdin.", show_default=False)
-]
-Missing = Annotated[bool, typer.Option("--missing-ok", help="Ids that do not exist are no error.")]
+Ids = Annotated[list[str] | None, describe_argument("ID", "The documents' ids.")]
+From = Annotated[str | None, describe_option("--from", metavar="FILE", help="A file with one id a line; - for stdin.")]
+Missing = Annotated[bool, describe_option("--missing-ok", help="Ignore ids that do not exist.")]
 
 
 def delete(
@@ -29,7 +25,7 @@ def delete(
     """Delete documents by their ids."""
     from ..retriever import Retriever
 
-    wanted = [*(ids or []), *(listed(from_file) if from_file is not None else [])]
+    wanted = [*(ids or []), *(read_ids(from_file) if from_file is not None else [])]
     if not wanted:
         raise InputError("no ids were given, expected some: asterism delete DIR ID..., or --from FILE")
     with Retriever.open(folder) as retriever:

@@ -1,4 +1,4 @@
-"""`asterism demo`: index the docstrings of Python's own standard library, and ask it something."""
+"""`asterism demo`: index the docstrings of Python's standard library, and ask three questions."""
 
 from __future__ import annotations
 
@@ -6,54 +6,47 @@ import shutil
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-import typer
-
-from .options import Quiet
-from .output import megabytes, terminal
-from .progress import progress_bar, waiting
+from .options import Quiet, describe_option
+from .output import format_megabytes, make_console
+from .progress import show_waiting
 from .search import print_ranking
 
-if TYPE_CHECKING:
-    from ..retriever import Retriever
-
+CORPUS = "docstrings of Python's standard library"
 QUESTIONS = (
     "how do I run a function every few seconds?",
     "keep a list sorted while inserting into it",
     "copy a whole folder of files",
 )
 
-To = Annotated[Path, typer.Option("--to", metavar="DIR", help="Where the index goes.")]
+To = Annotated[Path, describe_option("--to", metavar="DIR", help="The folder of the index.", default=True)]
 
 
 def demo(to: To = Path("stdlib.ast"), quiet: Quiet = False) -> None:
     """Index the docstrings of Python's standard library, then answer three questions and show why."""
-    from ..documents.stdlib_docstrings import stdlib_documents
+    from ..documents.stdlib_docstrings import read_stdlib_documents
     from ..models.registry import DEFAULT, MODELS
-    from .index import opened
+    from .index import fill_index, open_or_resume
 
-    console = terminal()
+    console = make_console()
     begin = time.perf_counter()
     model = MODELS[DEFAULT]
-    with waiting(f"loading the model {DEFAULT} ({model.megabytes} MB, fetched once)"):
+    with show_waiting(f"loading the model {DEFAULT} ({model.megabytes} MB, fetched once)"):
         from ..retriever import Retriever
 
-        finished = to.exists() and _finished(Retriever.open(to))
-        job = {"demo": True, "model": DEFAULT}
-        retriever = Retriever.open(to) if finished else opened(to, DEFAULT, job, {})
+        finished = to.exists() and _is_finished(to)
+        retriever = Retriever.open(to) if finished else open_or_resume(to, [CORPUS], DEFAULT, {})
     if finished:
-        console.print(f"{to} is there already: {len(retriever):,} documents (remove it to see it made)")
+        console.print(f"{to} exists already: {len(retriever):,} documents (remove it to see it built)")
     else:
-        with waiting("reading the docstrings of Python's standard library"):
-            documents = list(stdlib_documents())
+        with show_waiting(f"reading the {CORPUS}"):
+            documents = list(read_stdlib_documents())
         console.print(f"{len(documents):,} docstrings of modules, classes, methods and functions")
-        started, there = time.perf_counter(), len(retriever)
-        with progress_bar("indexing", len(documents), quiet) as show:
-            retriever.add(retriever.missing(documents), progress=lambda done: show(there + done))
-        retriever.finish_job()
+        started = time.perf_counter()
+        fill_index(retriever, documents, quiet)
         info, seconds = retriever.info(), time.perf_counter() - started
-        size = f"{info['vectors']:,} vectors, {megabytes(info['bytes'])}"
+        size = f"{info['vectors']:,} vectors, {format_megabytes(info['bytes'])}"
         console.print(f"indexed in {seconds:.0f} s: {size} in {to}")
     for question in QUESTIONS:
         ranking = retriever.search(question, k=3)
@@ -71,6 +64,8 @@ def demo(to: To = Path("stdlib.ast"), quiet: Quiet = False) -> None:
         console.print(f"  {command} {arguments}", soft_wrap=True)
 
 
-def _finished(retriever: Retriever) -> bool:
-    with retriever:
-        return retriever.job() is None and len(retriever) > 0
+def _is_finished(folder: Path) -> bool:
+    from ..retriever import Retriever
+
+    with Retriever.open(folder) as retriever:
+        return not retriever.info()["unfinished"] and len(retriever) > 0

@@ -1,60 +1,67 @@
-"""`asterism index INPUT… --to DIR`: a new index; run again after an interruption, it goes on."""
+"""`asterism index INPUT… --to DIR`: a new index; after an interruption, the same command goes on."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ..errors import IndexExists, NotAnIndex
-from .inputs import CheckedInput, checked_input
-from .options import Inputs, Json, Quiet
-from .output import megabytes, print_json, print_note
-from .progress import progress_bar
+from .inputs import CheckedInputs, check_inputs
+from .options import Inputs, Json, Quiet, describe_option
+from .output import format_megabytes, print_json, print_note
+from .progress import show_progress
 
 if TYPE_CHECKING:
+    from ..documents.document import Document
     from ..retriever import Retriever
 
-To = Annotated[Path, typer.Option("--to", metavar="DIR", help="The folder to make.", show_default=False)]
-Named = Annotated[
+To = Annotated[Path, describe_option("--to", metavar="DIR", help="The folder to create.")]
+ModelName = Annotated[
     str | None,
-    typer.Option("--model", help="A name of `asterism models`, or the folder of a checkpoint.", show_default=False),
+    describe_option("--model", help="A name listed by `asterism models`, or the folder of a checkpoint."),
 ]
 ViewNames = Annotated[
     str | None,
-    typer.Option(
+    describe_option(
         "--views",
         help="What to keep of each document: multi (token vectors), dense, lexical; separated by commas.",
-        show_default="all that the model can give",
+        default="all that the model can give",
     ),
 ]
-TermNames = Annotated[
+TermKind = Annotated[
     str | None,
-    typer.Option(
+    describe_option(
         "--terms",
-        help="Of the lexical view: model (its lexical head's), or words or tokens, counted for BM25.",
-        show_default="model where there is such a head, otherwise words",
+        help="Terms of the lexical view: model (by its lexical head), or words or tokens, counted for BM25.",
+        default="model if it has a lexical head, otherwise words",
     ),
 ]
 MostVectors = Annotated[
-    int, typer.Option("--most-vectors", help="Token vectors of a document at most: bounds long ones (0: any number).")
+    int,
+    describe_option(
+        "--most-vectors", help="Keep at most this many token vectors of a document (0: any number).", default=True
+    ),
 ]
-Bits = Annotated[int, typer.Option("--bits", help="Of a dimension: 1, 2 or 4, or floats of 16 or 32.")]
-Precision = Annotated[str, typer.Option("--precision", help="The model's arithmetic: int8 or float32.")]
-Seed = Annotated[int, typer.Option("--seed", help="Of every random choice; the same seed gives the same index.")]
+Bits = Annotated[int, describe_option("--bits", help="Bits a dimension: 1, 2, 4, 16 or 32 (floats).", default=True)]
+Precision = Annotated[
+    str, describe_option("--precision", help="The model's arithmetic: int8 or float32.", default=True)
+]
+Seed = Annotated[
+    int, describe_option("--seed", help="Seeds every random choice: the same seed gives the same index.", default=True)
+]
 Refinement = Annotated[
-    bool, typer.Option("--refinement", help="Keep a float16 copy for the last few: larger, and nearly exact.")
+    bool, describe_option("--refinement", help="Also keep float16 vectors, to score the best again: nearly exact.")
 ]
 
 
 def index(
     inputs: Inputs,
     to: To,
-    model: Named = None,
+    model: ModelName = None,
     views: ViewNames = None,
-    terms: TermNames = None,
+    terms: TermKind = None,
     most_vectors: MostVectors = 0,
     bits: Bits = 4,
     precision: Precision = "int8",
@@ -63,47 +70,67 @@ def index(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Make an index of documents. Run again after an interruption, it goes on where it stopped."""
+    """Create an index of documents. After an interruption, the same command goes on where it stopped."""
     from ..models.registry import DEFAULT
     from ..settings import EncoderSettings, TokenBuild
 
-    kept = None if views is None else [name.strip() for name in views.split(",") if name.strip()]
-    build = TokenBuild.of({"bits": bits, "seed": seed, "refinement": "float16" if refinement else "none"})
-    encoder = EncoderSettings.of({"precision": precision})
+    settings = {
+        "views": None if views is None else [name.strip() for name in views.split(",") if name.strip()],
+        "terms": terms,
+        "most_vectors": most_vectors,
+        "build": TokenBuild.from_json({"bits": bits, "seed": seed, "refinement": "float16" if refinement else "none"}),
+        "encoder": EncoderSettings.from_json({"precision": precision}),
+    }
     begin = time.perf_counter()
-    with checked_input(inputs, quiet) as documents:
-        chosen = DEFAULT if model is None else model
-        settings: dict[str, Any] = {"views": kept, "terms": terms, "most_vectors": most_vectors}
-        settings |= {"build": build, "encoder": encoder}
-        job = {name: repr(value) for name, value in settings.items()} | {"model": chosen, "inputs": list(inputs)}
-        with opened(to, chosen, job, settings) as retriever:
-            fill(retriever, documents, quiet)
-            report(retriever, begin, as_json, quiet)
+    with (
+        check_inputs(inputs, quiet) as documents,
+        open_or_resume(to, inputs, DEFAULT if model is None else model, settings) as retriever,
+    ):
+        fill_index(retriever, documents, quiet)
+        print_report(retriever, begin, as_json, quiet)
 
 
-def opened(to: Path, model: str, job: dict[str, Any], settings: dict[str, Any]) -> Retriever:
-    """A new index, or the one that an interrupted run with the same settings left."""
+def open_or_resume(to: Path, inputs: Sequence[str], model: str, settings: dict[str, Any]) -> Retriever:
+    """A new index, or the one that an interrupted run with the same inputs and settings left."""
     from ..retriever import Retriever
+    from ..retriever.jobs import describe_job, start_job
 
-    if not to.exists() or _is_empty(to):
+    job = describe_job(inputs, model, **settings)
+    if not to.exists() or _remove_empty(to):
         retriever = Retriever.create(to, model, **settings)
-        retriever.start_job(job)
-        return retriever
-    try:
-        retriever = Retriever.open(to)
-    except NotAnIndex as error:
-        raise IndexExists(f"{to} is there and is no index: choose another folder, or remove it first") from error
-    unfinished = retriever.job()
-    if unfinished is None and len(retriever):
-        raise IndexExists(f"{to} is a finished index: use `asterism add`, choose another folder, or remove it first")
-    if unfinished not in (None, job):
-        raise IndexExists(f"{to} was begun with other inputs or settings: give the same to go on, or remove it first")
-    retriever.start_job(job)
+    else:
+        try:
+            retriever = Retriever.open(to)
+        except NotAnIndex as error:
+            raise IndexExists(f"{to} exists and is not an index: choose another folder, or remove it first") from error
+        _refuse_other_job(retriever, job)
+    start_job(retriever.collection, job)
     return retriever
 
 
-def _is_empty(folder: Path) -> bool:
-    """A folder without anything in it is as good as none: it is removed, for an index is made by renaming."""
+def _refuse_other_job(retriever: Retriever, job: dict[str, Any]) -> None:
+    """Go on only with the same job; an index without documents and job is one that was killed before it began."""
+    from ..retriever.jobs import is_readable, list_differences, read_job
+
+    to, begun = retriever.path, read_job(retriever.collection)
+    if begun is None:
+        if len(retriever):
+            raise IndexExists(
+                f"{to} is a finished index: use `asterism add`, choose another folder, or remove it first"
+            )
+    elif not is_readable(begun):
+        raise IndexExists(
+            f"{to} was begun by an earlier version of asterism: choose another folder, or remove it first"
+        )
+    elif differences := list_differences(begun, job):
+        others = ", ".join(differences)
+        raise IndexExists(
+            f"{to} was begun with other inputs or settings ({others}): give the same to go on, or remove it first"
+        )
+
+
+def _remove_empty(folder: Path) -> bool:
+    """Remove a folder without anything in it, because an index is put into place by renaming; False if it has files."""
     try:
         folder.rmdir()
     except OSError:
@@ -111,25 +138,29 @@ def _is_empty(folder: Path) -> bool:
     return True
 
 
-def fill(retriever: Retriever, documents: CheckedInput, quiet: bool) -> None:
-    """Add what is not there yet; what was committed stays, whatever happens."""
+def fill_index(retriever: Retriever, documents: CheckedInputs | list[Document], quiet: bool) -> None:
+    """Add the documents that are not there yet, and finish the job; after an error or a stop, committed ones stay."""
+    from ..retriever.jobs import finish_job
+
     there = len(retriever)
-    with progress_bar("indexing", len(documents), quiet) as show:
+    with show_progress("indexing", len(documents), quiet) as show:
         try:
             retriever.add(retriever.missing(documents), progress=lambda done: show(there + done))
         except KeyboardInterrupt:
             print_note(f"{len(retriever):,} documents are in {retriever.path}: run the same command to go on", quiet)
             raise
-    retriever.finish_job()
+    finish_job(retriever.collection)
 
 
-def report(retriever: Retriever, begin: float, as_json: bool, quiet: bool, done: dict[str, int] | None = None) -> None:
-    """What is there now, what was done, and how long it took."""
+def print_report(
+    retriever: Retriever, begin: float, as_json: bool, quiet: bool, done: dict[str, int] | None = None
+) -> None:
+    """What the index has now, what was done, and how long it took."""
     info, seconds = retriever.info(), time.perf_counter() - begin
     if as_json:
         print_json({**info, **(done or {}), "seconds": round(seconds, 2)})
     else:
         if done is not None:
             print_note(", ".join(f"{count:,} {name}" for name, count in done.items()), quiet)
-        size = f"{info['documents']:,} documents, {info['vectors']:,} vectors, {megabytes(info['bytes'])}"
+        size = f"{info['documents']:,} documents, {info['vectors']:,} vectors, {format_megabytes(info['bytes'])}"
         print_note(f"{info['path']}: {size}, in {seconds:.1f} s", quiet)

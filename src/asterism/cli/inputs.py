@@ -1,4 +1,4 @@
-"""What commands read: documents that are checked before anything changes, stdin, filters."""
+"""What commands read: documents, checked before anything changes; stdin; filters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from ..errors import DocumentError, FilterError, InputError
 from ..files.bounded_lines import LONGEST_LINE
 from ..files.json_text import parse_json
 from ..files.regular_files import BLOCK, read_pipe
-from .progress import waiting
+from .progress import show_waiting
 
 if TYPE_CHECKING:
     from ..documents.document import Document
@@ -26,20 +26,20 @@ STDIN = "-"
 MOST_STDIN = 1 << 26  # bytes of a query
 
 
-def parsed_filter(text: str | None) -> dict[str, Any] | None:
+def parse_filter(text: str | None) -> dict[str, Any] | None:
     """The value of --filter."""
     if text is None:
         return None
     try:
         found = parse_json(text)
     except ValueError as error:
-        raise FilterError(f"--filter is no usable JSON ({error}): {text[:60]!r}") from error
+        raise FilterError(f"--filter is not usable JSON ({error}): {text[:60]!r}") from error
     if not isinstance(found, dict):
         raise FilterError(f'--filter is {text[:60]!r}, expected an object such as {{"year": {{"$gte": 2020}}}}')
     return found
 
 
-def stdin_text() -> str:
+def read_stdin() -> str:
     """All of stdin, as UTF-8 whatever the locale."""
     try:
         read = sys.stdin.buffer.read(MOST_STDIN + 1)
@@ -53,71 +53,79 @@ def stdin_text() -> str:
         raise InputError(f"stdin is not UTF-8 (byte {error.start}), expected text") from error
 
 
-class CheckedInput:
-    """Documents of several inputs, read once to find every error before anything is changed; can be read again."""
+class CheckedInputs:
+    """Documents of several inputs, in two passes over their files.
 
-    def __init__(self, inputs: Sequence[str], folder: Path) -> None:
-        """`folder` is for what can be read only once: stdin and pipes."""
+    The first finds every error, before anything is written: a bad line a million documents on must not leave half of an
+    index behind. The second, `__iter__`, hands out the documents. They are parsed again for it, because a corpus may be
+    larger than memory.
+    """
+
+    def __init__(self, inputs: Sequence[str], folder: Path, existing: Container[str] = ()) -> None:
+        """The first pass. Ids in `existing` are refused; `folder` is for copies of stdin and pipes."""
         if sum(map(_is_stdin, inputs)) > 1:
             raise InputError("- was given twice, expected it once: stdin can be read only once")
-        self._readers = [_reader(given, folder / str(i)) for i, given in enumerate(inputs)]
+        self._readers = [_choose_reader(given, folder / str(i)) for i, given in enumerate(inputs)]
         seen: set[str] = set()
-        for where, document in self.located():
+        for where, document in self._read():
             if document.id in seen:
                 raise DocumentError(f"{where}: the id {document.id!r} came before, expected each once: nothing changed")
+            if document.id in existing:
+                advice = "use --update to replace it, or --skip-existing"
+                raise DocumentError(f"{where}: the index has the id {document.id!r} already: {advice}")
             seen.add(document.id)
         if not seen:
             raise DocumentError(f"{', '.join(inputs)}: no documents, expected at least one")
-        self.ids = seen
+        self._count = len(seen)
 
     def __len__(self) -> int:
         """Documents."""
-        return len(self.ids)
+        return self._count
 
     def __iter__(self) -> Iterator[Document]:
-        """All of them, in order."""
-        return (document for _, document in self.located())
+        """All documents, in order."""
+        return (document for _, document in self._read())
 
-    def located(self) -> Iterator[Located]:
-        """All of them, each with its FILE:LINE."""
+    def _read(self) -> Iterator[Located]:
+        """All documents, each with its FILE:LINE."""
         for reader in self._readers:
             yield from reader()
 
 
-def listed(given: str) -> list[str]:
-    """The lines of a file, of stdin or of a pipe that are not blank."""
-    from ..documents.lines import lines
+def read_ids(given: str) -> list[str]:
+    """One id a line of a file, of stdin or of a pipe; blank lines are skipped."""
+    from ..documents.lines import read_lines
 
     with tempfile.TemporaryDirectory(prefix="asterism-") as folder:
-        source, name = _regular_file(given, Path(folder) / "0")
-        return [line for _, line in lines(source, name)]
+        source, name = _copy_if_pipe(given, Path(folder) / "0")
+        return [line for _, line in read_lines(source, name)]
 
 
-def _reader(given: str, kept: Path) -> Callable[[], Iterator[Located]]:
-    """What reads an input as often as it is called."""
-    from ..documents.reading import located_documents, located_jsonl, located_tsv
+def _choose_reader(given: str, kept: Path) -> Callable[[], Iterator[Located]]:
+    """A function that reads the input from its beginning, however often it is called."""
+    from ..documents.reading import read_located_documents, read_located_jsonl, read_located_tsv
 
-    source, name = _regular_file(given, kept)
+    source, name = _copy_if_pipe(given, kept)
     if source is not kept:
-        return partial(located_documents, given)
-    reader = located_tsv if given.lower().removesuffix(".gz").endswith(".tsv") else located_jsonl
+        return partial(read_located_documents, given)
+    reader = read_located_tsv if given.lower().removesuffix(".gz").endswith(".tsv") else read_located_jsonl
     return partial(reader, kept, name)
 
 
-def _regular_file(given: str, kept: Path) -> tuple[Path, str]:
-    """Where an input can be read again, and its name in messages; stdin and pipes are copied to `kept`."""
+def _copy_if_pipe(given: str, kept: Path) -> tuple[Path, str]:
+    """A file that can be read again, and its name in messages; stdin and pipes are copied to `kept`."""
     if not _is_stdin(given) and not _is_pipe(given):
         return Path(given), given
     from ..documents.reading import STDIN as STDIN_NAME
 
     name = STDIN_NAME if _is_stdin(given) else given
     with open(kept, "xb") as file:
-        file.writelines(_blocks(given, name))
+        file.writelines(_read_blocks(given, name))
     return kept, name
 
 
-def _blocks(given: str, name: str) -> Iterator[bytes]:
-    """What can be read only once; refused where a line does not end, before it fills the disk."""
+def _read_blocks(given: str, name: str) -> Iterator[bytes]:
+    """Blocks of stdin or a pipe; a line without end is refused before it fills the disk."""
     blocks = iter(partial(sys.stdin.buffer.read, BLOCK), b"") if _is_stdin(given) else read_pipe(Path(given))
     length = 0  # of the last line so far
     try:
@@ -132,11 +140,11 @@ def _blocks(given: str, name: str) -> Iterator[bytes]:
 
 
 def _is_stdin(given: str) -> bool:
-    return given in (STDIN, "/dev/stdin")  # whatever that leads to: a file without a suffix, a terminal, a pipe
+    return given in (STDIN, "/dev/stdin")  # which may be a file without a suffix, a terminal or a pipe
 
 
 def _is_pipe(given: str) -> bool:
-    """Whether the path leads to a fifo, as `<(command)` of a shell does."""
+    """Whether the path leads to a fifo, such as a shell's `<(command)`."""
     try:
         return stat.S_ISFIFO(os.stat(given).st_mode)
     except OSError:
@@ -144,9 +152,9 @@ def _is_pipe(given: str) -> bool:
 
 
 @contextmanager
-def checked_input(inputs: Sequence[str], quiet: bool) -> Iterator[CheckedInput]:
-    """Read and check the whole input."""
+def check_inputs(inputs: Sequence[str], quiet: bool, existing: Container[str] = ()) -> Iterator[CheckedInputs]:
+    """Read all inputs once, and refuse errors and ids in `existing`; yields the documents."""
     with tempfile.TemporaryDirectory(prefix="asterism-") as folder:
-        with waiting("reading the input", quiet):
-            found = CheckedInput(inputs, Path(folder))
+        with show_waiting("reading the input", quiet):
+            found = CheckedInputs(inputs, Path(folder), existing)
         yield found

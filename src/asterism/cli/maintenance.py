@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 
 from .options import Folder, Json, Model, Quiet
-from .output import megabytes, print_json, print_note, print_row, terminal
+from .output import format_megabytes, make_console, print_json, print_note, print_row
 
 
 def compact(folder: Folder, as_json: Json = False, quiet: Quiet = False) -> None:
-    """Merge segments, drop what was deleted, and train the codec again if the corpus outgrew it."""
+    """Merge segments, drop deleted documents, and train the codec again if the corpus outgrew it."""
     from ..retriever import Retriever
 
     with Retriever.open(folder) as retriever:
@@ -20,11 +19,11 @@ def compact(folder: Folder, as_json: Json = False, quiet: Quiet = False) -> None
     if as_json:
         print_json({**after, "bytes_before": before})
     else:
-        print_note(f"{folder}: {megabytes(before)} -> {megabytes(after['bytes'])}", quiet)
+        print_note(f"{folder}: {format_megabytes(before)} -> {format_megabytes(after['bytes'])}", quiet)
 
 
 def check(folder: Folder, as_json: Json = False, quiet: Quiet = False) -> None:
-    """Read every file of an index and compare its checksum."""
+    """Read every file of an index and compare its checksums."""
     from ..retriever import Retriever
 
     with Retriever.open(folder) as retriever:
@@ -33,11 +32,11 @@ def check(folder: Folder, as_json: Json = False, quiet: Quiet = False) -> None:
     if as_json:
         print_json({"path": str(folder), "ok": True, "documents": documents})
     else:
-        print_note(f"{folder}: all {documents:,} documents are as they were written", quiet)
+        print_note(f"{folder}: all {documents:,} documents are intact", quiet)
 
 
 def repair(folder: Folder, model: Model = None, as_json: Json = False, quiet: Quiet = False) -> None:
-    """Mend a damaged index: what is intact stays, the documents of damaged segments are encoded again."""
+    """Repair a damaged index: intact parts stay, the documents of damaged segments are encoded again."""
     from ..retriever import Retriever
 
     done = Retriever.repair(folder, model)
@@ -45,19 +44,21 @@ def repair(folder: Folder, model: Model = None, as_json: Json = False, quiet: Qu
         retriever.check()
         documents = len(retriever)
     if as_json:
-        print_json({"path": str(folder), "documents": documents, **asdict(done)})
+        damaged = {"catalog": done.catalog, "dropped": list(done.dropped)}
+        counts = {"represented": done.represented, "lost": done.lost}
+        print_json({"path": str(folder), "documents": documents, **damaged, **counts})
         return
     if not (done.catalog or done.dropped or done.represented):
         print_note(f"{folder}: nothing was damaged, all {documents:,} documents are there", quiet)
         return
     damage = ", ".join(["the catalog"] * done.catalog + list(done.dropped)) or "the list of deleted documents"
-    print_note(f"{folder}: damaged was {damage}; {done.represented:,} documents were encoded again", quiet)
+    print_note(f"{folder}: repaired {damage}; {done.represented:,} documents were encoded again", quiet)
     lost = f"; {done.lost:,} were lost with their texts: add them again" if done.lost else ""
     print_note(f"{folder}: {documents:,} documents are there{lost}", quiet)
 
 
 def info(folder: Folder, as_json: Json = False) -> None:
-    """Size, shape, model and health of an index."""
+    """Show the size, shape, model and health of an index."""
     from ..retriever import Retriever
 
     with Retriever.open(folder) as retriever:
@@ -65,7 +66,7 @@ def info(folder: Folder, as_json: Json = False) -> None:
     if as_json:
         print_json(found)
         return
-    size = f"{found['bytes']:,} ({megabytes(found['bytes'])})"
+    size = f"{found['bytes']:,} ({format_megabytes(found['bytes'])})"
     shown = {**found, "bytes": size, "views": ", ".join(found["views"])}
     if not sys.stdout.isatty():
         for name, value in shown.items():
@@ -76,4 +77,4 @@ def info(folder: Folder, as_json: Json = False) -> None:
     table = Table(box=None, show_header=False, pad_edge=False)
     for name, value in shown.items():
         table.add_row(name, f"{value:,}" if isinstance(value, int) else str(value))
-    terminal().print(table)
+    make_console().print(table)

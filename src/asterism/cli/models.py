@@ -1,20 +1,18 @@
-"""`asterism models`: the named models, and which of them are here."""
+"""`asterism models`: the named models, and which of them are on this machine."""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated
 
-import typer
-
-from .output import print_json, print_row, terminal
+from .options import Json
+from .output import make_console, print_json, print_row
 
 
-def models(as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False) -> None:
-    """List the models that have a name."""
-    from ..models.registry import DEFAULT, MODELS, here
+def models(as_json: Json = False) -> None:
+    """List the named models."""
+    from ..models.registry import DEFAULT, MODELS, find_copy
 
-    found = {name: here(model) for name, model in MODELS.items()}
+    found = {name: find_copy(model) for name, model in MODELS.items()}
     if as_json:
         for name, model in MODELS.items():
             line = {"name": name, "about": model.about, "megabytes": model.megabytes, "default": name == DEFAULT}
@@ -38,4 +36,4 @@ def models(as_json: Annotated[bool, typer.Option("--json", help="One JSON object
     table = Table(Column("model", no_wrap=True), "MB", "here", "what it gives", box=None, pad_edge=False)
     for row in rows:
         table.add_row(*row)
-    terminal().print(table)
+    make_console().print(table)

@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The index.", show_default=False)]
+
+def describe_option(*names: str, help: str, metavar: str | None = None, default: str | bool = False) -> Any:
+    """A typer option; `default` is what its help says of the default: words, True for the value, False for nothing."""
+    return typer.Option(*names, help=help, metavar=metavar, show_default=default)
+
+
+def describe_argument(metavar: str, help: str) -> Any:
+    """A typer argument, known by its metavar."""
+    return typer.Argument(metavar=metavar, help=help, show_default=False)
+
+
+Folder = Annotated[Path, describe_argument("DIR", "The index.")]
 Inputs = Annotated[
     list[str],
-    typer.Argument(
-        metavar="INPUT",
-        help="jsonl[.gz] in BEIR form, tsv, a folder of .txt and .md files, a BEIR folder, or - for jsonl on stdin.",
-        show_default=False,
+    describe_argument(
+        "INPUT",
+        "jsonl[.gz] in BEIR form, tsv, a folder of .txt and .md files, a BEIR folder, or - for jsonl on stdin.",
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object a line on stdout, and nothing else there.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
+Json = Annotated[bool, describe_option("--json", help="Print one JSON object a line on stdout, and nothing else.")]
+Quiet = Annotated[bool, describe_option("--quiet", "-q", help="No progress, no summary.")]
 Model = Annotated[
     str | None,
-    typer.Option("--model", help="Where the index's model is now: a folder or a name.", show_default=False),
+    describe_option("--model", help="Where the index's model is now, if it was moved: a folder or a name."),
 ]
+Data = Annotated[
+    Path,
+    describe_option("--data", metavar="BEIR_DIR", help="A folder with queries.jsonl[.gz] and qrels/, as in BEIR."),
+]
+Split = Annotated[str, describe_option("--split", help="Which judgements: qrels/SPLIT.tsv.", default=True)]

@@ -1,7 +1,7 @@
-"""The one way to stdout and stderr: nothing that is printed here can command or deceive a terminal.
+"""The only way to stdout and stderr: nothing that is printed here can control or deceive a terminal.
 
-Ids, texts, paths, names and messages come from anywhere. Whoever prints them uses the functions of this module, or the
-console that `terminal` gives; tests/unit/command_line/test_output.py looks for other ways.
+Ids, texts, paths, names and messages come from anywhere. Commands print them with the functions of this module, or with
+the console of `make_console`; tests/unit/cli/test_output.py refuses any other way.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .safe_console import SafeConsole
 
-# Control characters but tab and newline; marks that turn the direction of text; line separators; surrogates; and format
-# characters that nobody sees. The joiners U+200C and U+200D stay: Persian, Indic scripts and emoji need them.
+# Control characters except tab and newline; marks that change the direction of text; line separators; surrogates; and
+# invisible format characters. The joiners U+200C and U+200D stay: Persian, Indic scripts and emoji need them.
 UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufeff"
     "\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
@@ -27,32 +27,32 @@ SYMBOLS |= {chr(code): chr(0x2400 + code) for code in range(32)}
 LONGEST_MESSAGE = 1000
 
 
-def visible(text: str) -> str:
-    """Text of any origin for a terminal, as long as before: what is unsafe is shown as a symbol."""
+def make_visible(text: str) -> str:
+    """The text with unsafe characters replaced by symbols, one for one: its length stays."""
     return UNSAFE.sub(lambda found: SYMBOLS.get(found[0], "\ufffd"), text)
 
 
-def one_line(text: str) -> str:
-    """The same as one cell or message: a tab or newline in it would begin another."""
-    return visible(text).replace("\t", TAB).replace("\n", NEWLINE)
+def make_one_line(text: str) -> str:
+    """The same for one cell or message, where a tab or newline would begin another."""
+    return make_visible(text).replace("\t", TAB).replace("\n", NEWLINE)
 
 
 def print_row(*cells: object) -> None:
     """A line on stdout, its cells separated by tabs."""
-    print("\t".join(one_line(str(cell)) for cell in cells))
+    print("\t".join(make_one_line(str(cell)) for cell in cells))
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """One line; what is not finite is null. Unsafe characters are escaped: after parsing the value is the same."""
+    """One line on stdout; numbers that are not finite are null. Unsafe characters are escaped, which parsers undo."""
     clean = {
         key: None if isinstance(item, float) and not abs(item) < float("inf") else item for key, item in value.items()
     }
     unicode = (sys.stdout.encoding or "").lower().startswith("utf")
-    print(UNSAFE.sub(lambda found: _escaped(found[0]), json.dumps(clean, ensure_ascii=not unicode)))
+    print(UNSAFE.sub(lambda found: _escape(found[0]), json.dumps(clean, ensure_ascii=not unicode)))
 
 
-def _escaped(character: str) -> str:
-    """As JSON writes it: one or two units of UTF-16."""
+def _escape(character: str) -> str:
+    """The character as JSON escapes it: one or two units of UTF-16."""
     units = character.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
 
@@ -60,22 +60,22 @@ def _escaped(character: str) -> str:
 def print_note(text: str, quiet: bool = False) -> None:
     """A line for people, on stderr."""
     if not quiet:
-        print(one_line(text), file=sys.stderr)
+        print(make_one_line(text), file=sys.stderr)
 
 
 def print_error(message: str) -> None:
-    """One line on stderr, whatever is in the message; what is too long is shortened in its middle."""
+    """One line on stderr, whatever the message contains; a long one is shortened in its middle."""
     if len(message) > LONGEST_MESSAGE:
         message = f"{message[: LONGEST_MESSAGE // 2]} … {message[-LONGEST_MESSAGE // 2 :]}"
     print_note(f"asterism: {message}")
 
 
 def print_trace() -> None:
-    """Where the current exception comes from, on stderr."""
-    print(visible(traceback.format_exc()), end="", file=sys.stderr)
+    """The traceback of the current exception, on stderr."""
+    print(make_visible(traceback.format_exc()), end="", file=sys.stderr)
 
 
-def terminal(*, stderr: bool = False) -> SafeConsole:
+def make_console(*, stderr: bool = False) -> SafeConsole:
     """A console for colours and tables."""
     from .safe_console import SafeConsole
 
@@ -83,12 +83,12 @@ def terminal(*, stderr: bool = False) -> SafeConsole:
 
 
 def accept_every_character() -> None:
-    """Let stdout and stderr print what their encoding lacks as an escape, not fail on it."""
+    """Let stdout and stderr escape characters that their encoding lacks, instead of failing."""
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # a stand-in may have none
+        if hasattr(stream, "reconfigure"):  # a stream of a test may have none
             stream.reconfigure(errors="backslashreplace")
 
 
-def megabytes(size: int) -> str:
-    """For people."""
+def format_megabytes(size: int) -> str:
+    """A size for people."""
     return f"{size / 1e6:,.1f} MB"

@@ -1,4 +1,4 @@
-"""What a command shows while it works: on stderr, and only if that is a terminal."""
+"""What a command shows while it works, on stderr and only if that is a terminal."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from .output import one_line, terminal
+from .output import make_console, make_one_line
 
 
 @contextmanager
-def waiting(text: str, quiet: bool = False) -> Iterator[None]:
-    """A text that moves until the block ends."""
+def show_waiting(text: str, quiet: bool = False) -> Iterator[None]:
+    """A text with a spinner until the block ends."""
     if quiet or not sys.stderr.isatty():
         yield
         return
     from rich.text import Text
 
-    with terminal(stderr=True).status(Text(one_line(text))):  # of a plain string it would read markup
+    with make_console(stderr=True).status(Text(make_one_line(text))):  # a plain string would be read as markup
         yield
 
 
 @contextmanager
-def progress_bar(label: str, total: int | None, quiet: bool) -> Iterator[Callable[[int], None]]:
-    """A bar with rate and time left; yields what is told how much is done."""
+def show_progress(label: str, total: int | None, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """A bar with rate and time left; yields a callback that receives the count so far."""
     if quiet or not sys.stderr.isatty():
         yield lambda done: None
         return
@@ -47,6 +47,6 @@ def progress_bar(label: str, total: int | None, quiet: bool) -> Iterator[Callabl
 
     name = TextColumn("{task.description}", markup=False)
     columns = (name, BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
-    with Progress(*columns, console=terminal(stderr=True)) as progress:
+    with Progress(*columns, console=make_console(stderr=True)) as progress:
         task = progress.add_task(label, total=total)
         yield lambda done: progress.update(task, completed=done)

@@ -1,20 +1,19 @@
-"""`asterism pull NAME`: fetch a named model before it is needed."""
+"""`asterism pull NAME`: download a named model before it is needed."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from .options import describe_argument
 from .output import print_row
-from .progress import waiting
+from .progress import show_waiting
 
 
-def pull(name: Annotated[str, typer.Argument(help="A name that `asterism models` lists.")]) -> None:
-    """Fetch a model into the cache, verified."""
-    from ..models.registry import MODELS, model_folder
+def pull(name: Annotated[str, describe_argument("NAME", "A name listed by `asterism models`.")]) -> None:
+    """Download a model into the cache, and verify it."""
+    from ..models.registry import MODELS, find_or_fetch
 
     size = f" ({MODELS[name].megabytes} MB)" if name in MODELS else ""
-    with waiting(f"fetching {name}{size}"):
-        folder = model_folder(name)
+    with show_waiting(f"fetching {name}{size}"):
+        folder = find_or_fetch(name)
     print_row(folder)

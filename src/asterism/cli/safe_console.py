@@ -1,4 +1,4 @@
-"""Rich's console without what text from anywhere could do in it."""
+"""Rich's console, safe for text from anywhere."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Iterable
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from .output import visible
+from .output import make_visible
 
 
 class SafeConsole(Console):
-    """Shows strings as they are: no markup, no names of emoji, no highlighting, no control characters."""
+    """Shows strings as they are: no markup, no emoji names, no highlighting, no control characters."""
 
     def __init__(self, *, stderr: bool = False) -> None:
         """On stdout or stderr."""
         super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Every piece of text on its way to the terminal; the console's own commands to it are marked as such."""
+        """Make every piece of text safe; the console's own control codes are marked as such and pass."""
         for segment in super().render(renderable, options):
-            yield segment if segment.control else segment._replace(text=visible(segment.text))
+            yield segment if segment.control else segment._replace(text=make_visible(segment.text))

@@ -5,13 +5,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ..errors import SettingError
-from .explained import as_data, print_explanation
-from .inputs import STDIN, parsed_filter, stdin_text
-from .options import Folder, Json, Model
-from .output import print_json, print_note, print_row, terminal, visible
+from .explanations import print_explanation
+from .inputs import STDIN, parse_filter, read_stdin
+from .options import Folder, Json, Model, describe_argument, describe_option
+from .output import make_console, make_visible, print_json, print_note, print_row
 
 if TYPE_CHECKING:
     from ..results import Explanation, Match, Ranking
@@ -20,65 +18,62 @@ if TYPE_CHECKING:
 SNIPPET = 200
 UNKNOWN = ("[UNK]", "<unk>")
 
-Question = Annotated[
-    str, typer.Argument(metavar="QUERY", help="What to look for; - reads it from stdin.", show_default=False)
-]
-Count = Annotated[
-    int | None,
-    typer.Option("-k", help="How many documents (10, or all where there are fewer).", show_default=False),
-]
+QueryText = Annotated[str, describe_argument("QUERY", "What to look for; - reads it from stdin.")]
+Count = Annotated[int | None, describe_option("-k", help="How many documents (10, or all if there are fewer).")]
 MethodName = Annotated[
     str | None,
-    typer.Option(
+    describe_option(
         "--method",
-        help="colbert, xtr or exact; dense, lexical or hybrid, or hybrid: and a fusion (rrf, m3-all …).",
-        show_default="colbert, or what the index has the views for",
+        help="colbert, xtr, exact, dense, lexical or hybrid; hybrid:FUSION names a fusion (rrf, m3-all …).",
+        default="colbert, or what the index has the views for",
     ),
 ]
-Where = Annotated[
+Filter = Annotated[
     str | None,
-    typer.Option("--filter", metavar="JSON", help='Such as {"year": {"$gte": 2020}}.', show_default=False),
+    describe_option("--filter", metavar="JSON", help='Only documents with this metadata: {"year": {"$gte": 2020}}.'),
 ]
-Explain = Annotated[bool, typer.Option("--explain", help="Show what in each document answered the query.")]
+Explain = Annotated[bool, describe_option("--explain", help="Show what in each document answered the query.")]
 
 
 def search(
     folder: Folder,
-    query: Question,
+    query: QueryText,
     k: Count = None,
     method: MethodName = None,
-    where: Where = None,
+    filter: Filter = None,
     explain: Explain = False,
     model: Model = None,
     as_json: Json = False,
 ) -> None:
     """Search an index."""
     from ..retriever import Retriever
+    from ..retriever.jobs import is_unfinished
 
-    text = stdin_text() if query == STDIN else query
-    chosen = parsed_filter(where)
+    text = read_stdin() if query == STDIN else query
+    wanted = parse_filter(filter)
     with Retriever.open(folder, model) as retriever:
-        unfinished, documents = retriever.job() is not None, len(retriever)
-        count = _count(k, len(retriever))
-        ranking = retriever.search(text, count, method=method, filter=chosen)
-        reasons = _reasons(retriever, ranking, count, chosen, method) if explain else []
-        asks_model = "multi" in retriever.views and ranking.method != "lexical"
-        unknown = _unknown_share(retriever, text) if asks_model else 0.0
+        unfinished, documents = is_unfinished(retriever.collection), len(retriever)
+        count = _choose_count(k, documents)
+        ranking = retriever.search(text, count, method=method, filter=wanted)
+        reasons = _explain_hits(retriever, ranking, count, wanted, method) if explain else []
+        uses_tokens = "multi" in retriever.views and ranking.method != "lexical"
+        unknown = _measure_unknown(retriever, text) if uses_tokens else 0.0
     if unfinished:
-        print_note(f"{folder} is not finished: run the `asterism index` that began it again")
+        print_note(f"{folder} is not finished: run the same `asterism index` again")
     if unknown > 0.5:
-        print_note(f"the model does not know {unknown:.0%} of the query's words: the answers mean little")
+        print_note(f"the model does not know {unknown:.0%} of the query's words: do not rely on these results")
     if not len(ranking):
-        print_note(f"nothing found: {_why_nothing(documents, chosen is not None, ranking.method)}")
+        print_note(f"nothing found: {_explain_nothing(documents, wanted is not None, ranking.method)}")
     if as_json:
-        _print_lines(ranking, reasons)
+        for hit in ranking.to_json(reasons)["hits"]:
+            print_json(hit)
     elif sys.stdout.isatty():
         print_ranking(ranking, reasons)
     else:
         _print_plain(ranking, reasons)
 
 
-def _count(k: int | None, documents: int) -> int:
+def _choose_count(k: int | None, documents: int) -> int:
     if k is None:
         return max(1, min(10, documents))
     if k > documents:
@@ -86,33 +81,26 @@ def _count(k: int | None, documents: int) -> int:
     return k
 
 
-def _why_nothing(documents: int, filtered: bool, method: str) -> str:
+def _explain_nothing(documents: int, filtered: bool, method: str) -> str:
     if documents and method == "lexical":
         return f"no document {'that matches the filter ' if filtered else ''}has a word of the query"
     return "no document matches the filter" if documents and filtered else "the index has no documents to search"
 
 
-def _unknown_share(retriever: Retriever, query: str) -> float:
-    """Of the query's tokens, those that the model's vocabulary has no word for."""
+def _measure_unknown(retriever: Retriever, query: str) -> float:
+    """The share of the query's tokens that are not in the model's vocabulary."""
     spans = [span for span in retriever.encoder.query_spans(query) or () if span.begin >= 0]
     return sum(span.token in UNKNOWN for span in spans) / len(spans) if spans else 0.0
 
 
-def _reasons(
-    retriever: Retriever, ranking: Ranking, k: int, where: dict[str, Any] | None, method: str | None
+def _explain_hits(
+    retriever: Retriever, ranking: Ranking, k: int, filter: dict[str, Any] | None, method: str | None
 ) -> list[Explanation]:
-    return [retriever.explain(ranking.query, hit.id, k=k, filter=where, method=method) for hit in ranking]
-
-
-def _print_lines(ranking: Ranking, reasons: list[Explanation]) -> None:
-    for i, hit in enumerate(ranking):
-        document = hit.document
-        line = {"id": hit.id, "rank": hit.rank, "score": hit.score, "title": document.title, "text": document.text}
-        print_json({**line, "metadata": dict(document.metadata), **(as_data(reasons[i]) if reasons else {})})
+    return [retriever.explain(ranking.query, hit.id, k=k, filter=filter, method=method) for hit in ranking]
 
 
 def _print_plain(ranking: Ranking, reasons: list[Explanation]) -> None:
-    """Columns separated by tabs: rank, score, id, title or text; explained, a line for each view and query token."""
+    """Columns separated by tabs: rank, score, id, title or text; then the lines of its explanation."""
     for i, hit in enumerate(ranking):
         shown = " ".join((hit.document.title or hit.document.text).split())[:SNIPPET]
         print_row(hit.rank, f"{hit.score:.4f}", hit.id, shown)
@@ -121,6 +109,7 @@ def _print_plain(ranking: Ranking, reasons: list[Explanation]) -> None:
 
 
 def _print_reasons(reason: Explanation) -> None:
+    """A line for each view of a hybrid search, and for each query token."""
     _print_matches(reason.matches)
     for share in reason.shares:
         print_row("", f"{share.share:.4f}", share.view, f"{share.score:.4f}")
@@ -135,23 +124,23 @@ def _print_matches(matches: tuple[Match, ...]) -> None:
 
 
 def print_ranking(ranking: Ranking, reasons: list[Explanation]) -> None:
-    """For people; the first hits have their reasons."""
+    """Print a ranking in colours; the first hits are explained, as many as there are reasons."""
     from rich.padding import Padding
     from rich.text import Text
 
-    console = terminal()
+    console = make_console()
     for i, hit in enumerate(ranking):
         document = hit.document
         head = Text.assemble(
-            (f"{hit.rank:2} ", "bold"), (f"{hit.score:7.3f}  ", "cyan"), (visible(hit.id), "bold green")
+            (f"{hit.rank:2} ", "bold"), (f"{hit.score:7.3f}  ", "cyan"), (make_visible(hit.id), "bold green")
         )
         console.print(head)
         if i < len(reasons):
             print_explanation(console, reasons[i])
             continue
         if document.title:
-            console.print(Padding(Text(visible(document.title), style="bold"), (0, 0, 0, 4)))
-        text = visible(" ".join(document.text.split()))
+            console.print(Padding(Text(make_visible(document.title), style="bold"), (0, 0, 0, 4)))
+        text = make_visible(" ".join(document.text.split()))
         console.print(Padding(Text(text[:SNIPPET] + ("…" if len(text) > SNIPPET else "")), (0, 0, 0, 4)))
     seconds = sum(ranking.timings.values())
     documents = "1 document" if len(ranking) == 1 else f"{len(ranking)} documents"

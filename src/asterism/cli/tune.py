@@ -1,18 +1,15 @@
-"""`asterism tune DIR --data BEIR_DIR`: the weights of hybrid search, for one's own judgements."""
+"""`asterism tune DIR --data BEIR_DIR`: weights of hybrid search from your own judgements."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Annotated
 
-import typer
-
-from .evaluate import Data, Split
-from .options import Folder, Json, Model, Quiet
+from .options import Data, Folder, Json, Model, Quiet, Split, describe_option
 from .output import print_json, print_note, print_row
-from .progress import progress_bar
+from .progress import show_progress
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Measure, but leave the index as it is.")]
+DryRun = Annotated[bool, describe_option("--dry-run", help="Measure, but do not change the index.")]
 
 
 def tune(
@@ -24,7 +21,7 @@ def tune(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find the weights of the views for hybrid search; they are kept with the index if they gain something."""
+    """Tune the weights of hybrid search on judged queries; the index keeps them if they help."""
     from ..evaluation.datasets import read_evaluation_set
     from ..evaluation.tuning import tune
     from ..retriever import Retriever
@@ -32,7 +29,7 @@ def tune(
 
     found = read_evaluation_set(data, split)
     with Retriever.open(folder, model) as retriever:
-        with progress_bar("searching", len(found), quiet) as show:
+        with show_progress("searching", len(found), quiet) as show:
             tuned = tune(retriever, found, progress=show)
         kept = tuned.gain > 0 and not dry_run
         if kept:
@@ -47,4 +44,4 @@ def tune(
     change = f"nDCG@10 {100 * tuned.before.mean():.2f} -> {100 * tuned.after.mean():.2f}"
     gain = f"{100 * tuned.gain:+.2f} [{100 * low:+.2f}, {100 * high:+.2f}], p = {tuned.p:.4f}"
     print_row(f"{change} on queries that did not choose them: {gain}, {len(found):,} queries")
-    print_note("kept with the index" if kept else "the index is as it was", quiet)
+    print_note("kept with the index" if kept else "the index was not changed", quiet)

@@ -11,6 +11,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from ..files.json_text import parse_json
 from ..storage.byte_correction import is_row_checksum, row_checksum
 from ..storage.facts import Facts
 from ..storage.faults import damaged
-from .connections import CATALOG, SCHEMA, Connections, connect, translated
+from .connections import CATALOG, SCHEMA, Connections, connect, translate_errors
 from .filters import Compare, Kind, OneOf, Value, fields_of
 from .state import Numbers, State, fingerprint, new_identity
 
@@ -45,13 +46,13 @@ class Catalog:
     @contextmanager
     def reading(self) -> Iterator[CatalogReader]:
         """One committed state, whatever others write meanwhile."""
-        with translated(self.path), self._connections.reading() as connection:
+        with self._connections.reading() as connection:
             yield CatalogReader(connection, self.path)
 
     @contextmanager
     def writing(self) -> Iterator[CatalogEdit]:
         """Committed when the block ends well, undone when it does not; only for who holds the writer's lock."""
-        with translated(self.path), self._connections.writing() as connection:
+        with self._connections.writing() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield CatalogEdit(connection, self.path)
@@ -60,14 +61,14 @@ class Catalog:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
 
-    def recover(self) -> State:
-        """The state, once what a killed writer left half done was undone; only for who holds the writer's lock."""
-        with translated(self.path), self._connections.writing() as connection:
-            return CatalogReader(connection, self.path).state()
+    def recover(self) -> None:
+        """Undo what a killed writer left half done; only for the holder of the writer's lock."""
+        with self._connections.writing():
+            pass  # connecting reads the tables, and before that SQLite undoes it
 
     def shrink(self) -> None:
         """Give the pages of removed rows back to the disk, a few at a time."""
-        with translated(self.path), self._connections.writing() as connection:
+        with self._connections.writing() as connection:
             if connection.execute("PRAGMA auto_vacuum").fetchone()[0] == 0:  # written by an earlier version
                 connection.execute("VACUUM")
             before, left = None, connection.execute("PRAGMA freelist_count").fetchone()[0]
@@ -88,6 +89,11 @@ class CatalogReader:
         """The committed state."""
         return State.from_facts(self.facts("state"))
 
+    def state_text(self) -> str:
+        """The committed state as it is stored, unchecked: to see whether it is one that is known."""
+        row = self._connection.execute("SELECT value FROM facts WHERE name = 'state'").fetchone()
+        return str(row[0]) if row else ""
+
     def facts(self, name: str) -> Facts:
         """A stored JSON object, which must be there."""
         return Facts(self.fact(name), f"{self.path}: its {name}")
@@ -95,7 +101,7 @@ class CatalogReader:
     def fact(self, name: str) -> dict[str, Any]:
         """A stored JSON object; {} if there is none."""
         row = self._connection.execute("SELECT name, value, crc32 FROM facts WHERE name = ?", (name,)).fetchone()
-        return {} if row is None else fact_of(row, self.path)
+        return {} if row is None else read_fact(row, self.path)
 
     def tombstones(self) -> Numbers:
         """Numbers of documents that segments still hold and that are gone, rising."""
@@ -117,19 +123,19 @@ class CatalogReader:
             part = [int(number) for number in numbers[start : start + AT_ONCE]]
             marks = ",".join("?" * len(part))
             for row in self._connection.execute(f"SELECT * FROM documents WHERE number IN ({marks})", part):
-                found[row[0]] = document_of(row, self.path)
+                found[row[0]] = read_document(row, self.path)
         return found
 
     def every_document(self) -> Iterator[tuple[int, Document]]:
         """In the order in which they were added."""
         for row in self._connection.execute("SELECT * FROM documents ORDER BY number"):
-            yield row[0], document_of(row, self.path)
+            yield row[0], read_document(row, self.path)
 
     def all_numbers(self) -> Numbers:
         """Of all documents, rising."""
         return np.sort(self._numbers("SELECT number FROM documents"))
 
-    def matching(self, condition: Compare | OneOf) -> Iterator[Numbers]:
+    def match(self, condition: Compare | OneOf) -> Iterator[Numbers]:
         """Numbers of the documents for which a comparison holds, in parts, in no order, some perhaps repeated."""
         start = "SELECT DISTINCT number FROM fields WHERE name = ?"
         if isinstance(condition, OneOf):
@@ -153,7 +159,7 @@ class CatalogReader:
         if report != ["ok"]:
             raise damaged(self.path, f"is damaged ({str(report[0]).splitlines()[-1]})")
         for row in self._connection.execute("SELECT name, value, crc32 FROM facts"):
-            fact_of(row, self.path)
+            read_fact(row, self.path)
         balance = 0  # of all fields that there must be, less those that there are: the order does not matter
         for number, document in self.every_document():
             balance += sum(hash(repr((*entry, number))) for entry in fields_of(document.metadata))
@@ -184,11 +190,11 @@ class CatalogEdit(CatalogReader):
         checksum = row_checksum(f"{name}\0{text}".encode())
         self._connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (name, text, checksum))
 
-    def put_state(self, state: State) -> None:
-        """The new state, with the tombstones that came and went in this transaction: once, at its end."""
-        stored = state.with_tombstones(self._buried).as_json()
-        State.from_facts(Facts(parse_json(json.dumps(stored)), f"{self.path}: the next state"))  # nobody could read it
-        self.put_fact("state", stored)
+    def put_state(self, state: State) -> State:
+        """The next generation, with the tombstones that came and went in this transaction: once, at its end."""
+        stored = state.commit(self._buried, f"{self.path}: the next state")
+        self.put_fact("state", asdict(stored))
+        return stored
 
     def insert(self, first_number: int, documents: Iterable[Document]) -> None:
         """Documents numbered from `first_number` on."""
@@ -234,7 +240,7 @@ class CatalogEdit(CatalogReader):
 def create_catalog(folder: Path, facts: Mapping[str, dict[str, Any]]) -> None:
     """A new file with an empty state and these facts."""
     path = folder / CATALOG
-    with translated(path):
+    with translate_errors(path):
         connection = connect(path, "rwc")
         try:
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # see Catalog.shrink
@@ -255,7 +261,7 @@ def _content(number: int, id: str, title: str, text: str, metadata: str) -> byte
     return "\0".join((str(number), id, title, text, metadata)).encode("utf-8", "surrogatepass")
 
 
-def fact_of(row: Sequence[Any], path: Path) -> dict[str, Any]:
+def read_fact(row: Sequence[Any], path: Path) -> dict[str, Any]:
     """A row of `facts`, if its checksum is right."""
     name, value, checksum = row
     if not isinstance(value, str) or not is_row_checksum(f"{name}\0{value}".encode(), checksum):
@@ -268,7 +274,7 @@ def fact_of(row: Sequence[Any], path: Path) -> dict[str, Any]:
         raise damaged(path, f"has facts that are no JSON ({error})") from error
 
 
-def document_of(row: Sequence[Any], path: Path) -> Document:
+def read_document(row: Sequence[Any], path: Path) -> Document:
     """A row of `documents`, if its checksum is right."""
     number, id, title, text, metadata, checksum = row
     texts = (id, title, text, metadata)

@@ -23,28 +23,29 @@ import numpy.typing as npt
 
 from ..documents.document import Document
 from ..errors import IndexExists, IndexFolderError, UnknownDocument
-from ..settings import TokenSearch, cores
+from ..settings import TokenSearch, cores, whole_number
 from ..storage.arrays import verify_folders
 from ..storage.faults import damaged, writes_reported
 from ..storage.folders import folder_in_the_making, sweep_parts
 from ..storage.lock import nobody_writing, writing
 from ..storage.manifest import read_manifest
+from ..views.eligible import Mask
 from ..views.hits import SearchHits
-from ..views.tokens.merge import Mask
+from .base import Base
 from .catalog import Catalog, CatalogReader, create_catalog
-from .connections import CATALOG
-from .filter_parsing import canonical, parse_filter
+from .eligibility import Eligibility
+from .filter_parsing import parse_filter
 from .filters import fulfils
-from .format import KIND, PATIENCE, REPAIR, VERSION, views_of, write_collection_manifest
+from .format import KIND, PATIENCE, REPAIR, VERSION, read_views, write_collection_manifest
 from .kept_views import Views
+from .policy import Policy
 from .snapshot import Snapshot, positions
-from .state import upgraded
+from .state import upgrade_state
 from .writer import CollectionWriter
 
-VERIFIED_BYTES = 1 << 30  # up to this size, what a first search reads is verified before: half a second
-VERIFIED_CATALOG = 1 << 22  # up to this size, the fields are verified before the first filter is used
-FILTERS_KEPT = 16
 CHECK_PATIENCE = 60.0  # seconds that a check waits for a writer
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -55,40 +56,43 @@ class Found:
     timings: dict[str, float]
 
 
-T = TypeVar("T")
-
-
 class Collection:
     """An open folder. Every call sees one committed state, the newest when it begins."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, policy: Policy) -> None:
         """Use `open` or `create`."""
         self.path = path
+        self.policy = policy
         self._catalog = Catalog(path)
         self._snapshot: Snapshot | None = None
+        self._state_text = ""  # of the snapshot
+        self._views: Views | None = None
+        self._has_newest_format = False
         self._verified: set[str] = set()
-        self._filters: dict[tuple[int, str], Mask] = {}
+        self._eligibility = Eligibility(policy)
         self._guard = threading.Lock()
         self._closed = False
 
     @classmethod
-    def create(cls, path: str | os.PathLike[str], views: Views, model: dict[str, Any]) -> Collection:
+    def create(
+        cls, path: str | os.PathLike[str], views: Views, model: dict[str, Any], policy: Policy | None = None
+    ) -> Collection:
         """A new folder without documents; `model` says what made the vectors."""
         target = Path(path)
         if os.path.lexists(target):
             raise IndexExists(f"{target} exists already: choose another path, open it, or remove it first")
-        facts = {"views": views.as_json(), "model": model}
+        facts = {"views": views.to_json(), "model": model}
         with folder_in_the_making(target) as temporary, writes_reported(target):
             create_catalog(temporary, facts)
             write_collection_manifest(temporary, **facts)
-        return cls.open(target)
+        return cls.open(target, policy)
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Collection:
+    def open(cls, path: str | os.PathLike[str], policy: Policy | None = None) -> Collection:
         """Open a folder. Nothing in it is changed."""
         folder = Path(path).absolute()
         read_manifest(folder, KIND, VERSION)
-        self = cls(folder)
+        self = cls(folder, policy or Policy())
         try:
             self.snapshot()
         except BaseException:
@@ -104,111 +108,121 @@ class Collection:
             self._snapshot = None
 
     def __del__(self) -> None:
-        """Not to keep a descriptor when nobody closed it."""
+        """Close the descriptors if the caller did not."""
         if hasattr(self, "_closed"):
             self.close()
 
     @contextmanager
     def writing(self) -> Iterator[CollectionWriter]:
         """Hold the writer's lock: IndexBusy if another does. Each of the writer's calls commits by itself."""
-        if self._closed:
-            raise IndexFolderError(f"{self.path} was closed: open it again")
+        self._refuse_closed()
         with writing(self.path, PATIENCE), writes_reported(self.path):
-            state = self._catalog.recover()
-            if read_manifest(self.path, KIND, VERSION).whole("version") < VERSION:
+            self._catalog.recover()
+            if not self._has_newest_format:
                 self._upgrade()
-            sweep_parts(self.path, state.folders)
-            yield CollectionWriter(self.path, self._catalog, self.snapshot, self.views())
+            snapshot = self.snapshot()
+            sweep_parts(self.path, snapshot.state.folders)
+            base = Base.from_snapshot(snapshot)
+            yield CollectionWriter(self.path, self._catalog, self.snapshot, base, self.views(), self.policy)
 
     @contextmanager
     def reading(self) -> Iterator[CatalogReader]:
         """A transaction of the catalog."""
-        if self._closed:
-            raise IndexFolderError(f"{self.path} was closed: open it again")
-        with self._catalog.reading() as view:
-            yield view
+        self._refuse_closed()
+        with self._catalog.reading() as reader:
+            yield reader
 
     def facts(self, name: str) -> dict[str, Any]:
         """A JSON object that is kept with the collection, such as `model`; {} if there is none."""
-        with self.reading() as view:
-            return view.fact(name)
+        with self.reading() as reader:
+            return reader.fact(name)
 
     def views(self) -> Views:
         """As given to `create`; the first format had token vectors alone."""
-        with self.reading() as view:
-            return views_of(view)
+        if self._views is None:
+            with self.reading() as reader:
+                self._views = read_views(reader)
+        return self._views
 
     def snapshot(self) -> Snapshot:
         """The newest committed state."""
-        with self.reading() as view:
-            return self._newest(view)
+        with self.reading() as reader:
+            return self._open_newest(reader)
 
     def get(self, ids: Sequence[str]) -> list[Document]:
         """In the order of the ids; UnknownDocument if one is missing."""
-        with self.reading() as view:
-            numbers = view.numbers_of(list(ids))
+        with self.reading() as reader:
+            numbers = reader.numbers_of(list(ids))
             for id in ids:
                 if id not in numbers:
                     raise UnknownDocument(f"there is no document with the id {id!r} in {self.path}")
-            documents = view.documents([numbers[id] for id in ids])
+            documents = reader.documents([numbers[id] for id in ids])
             return [documents[numbers[id]] for id in ids]
 
     def known(self, ids: Sequence[str]) -> set[str]:
         """Those of the ids that are in the collection."""
-        with self.reading() as view:
-            return set(view.numbers_of(list(ids)))
+        with self.reading() as reader:
+            return set(reader.numbers_of(list(ids)))
 
     def documents(self) -> Iterator[Document]:
         """All of them, in the order in which they were added, as of now."""
-        with self.reading() as view:
-            numbers = view.all_numbers()
+        with self.reading() as reader:
+            numbers = reader.all_numbers()
         for start in range(0, len(numbers), 256):
-            with self.reading() as view:  # closed before the caller, who may read and write meanwhile, goes on
-                found = view.documents(numbers[start : start + 256].tolist())
+            with self.reading() as reader:  # closed before the caller, who may read and write meanwhile, goes on
+                found = reader.documents(numbers[start : start + 256].tolist())
             yield from found.values()
 
-    def answers(
-        self, search: Callable[[Snapshot, Mask | None], SearchHits], where: Mapping[str, Any] | None = None
+    def find(
+        self, search: Callable[[Snapshot, Mask | None], SearchHits], filter: Mapping[str, Any] | None = None
     ) -> list[Found]:
         """What a search of the newest state finds among the documents that fulfil a filter, one for each query.
 
-        `search` is given that state and (documents,) which count, None for all; it may be called again if documents
-        that it found are deleted meanwhile.
+        `search` is called with that state and the eligible documents (documents,), None for all. It is called again if
+        documents that it found are deleted meanwhile.
         """
         while True:
-            with self.reading() as view:
-                snapshot = self._newest(view)
-                subset = self._subset(snapshot, view, where)
+            with self.reading() as reader:
+                snapshot = self._open_newest(reader)
+                eligible = self._eligibility.find(snapshot, reader, filter)
             self._verify(snapshot)
-            hits = search(snapshot, subset)
-            found = self._with_documents(snapshot, hits, where)
+            hits = search(snapshot, eligible)
+            found = self._read_documents(snapshot, hits, filter)
             if found is not None:
                 return found
             if self.snapshot().state == snapshot.state:  # nobody deleted them
                 raise damaged(self.path, "has segments with documents that its catalog lacks")
 
     def search(
-        self, query: npt.ArrayLike, k: int, settings: TokenSearch, where: Mapping[str, Any] | None = None
+        self, query: npt.ArrayLike, k: int, settings: TokenSearch, filter: Mapping[str, Any] | None = None
     ) -> Found:
         """Token vectors (tokens, d) -> the k best of those documents that fulfil a filter."""
-        return self.answers(lambda state, subset: state.nearest_tokens([query], k, settings, subset, 1), where)[0]
 
-    def looking_at(
-        self, id: str, look: Callable[[Snapshot, int, Mask | None], T], where: Mapping[str, Any] | None = None
+        def search(snapshot: Snapshot, eligible: Mask | None) -> SearchHits:
+            if snapshot.multi is None:
+                whole_number("k", k, 1)
+                return SearchHits.none(1)
+            searcher = snapshot.multi.with_settings(settings)
+            return searcher.search(searcher.gather([query]), k, eligible)
+
+        return self.find(search, filter)[0]
+
+    def look_at(
+        self, id: str, look: Callable[[Snapshot, int, Mask | None], T], filter: Mapping[str, Any] | None = None
     ) -> tuple[Document, T]:
-        """A document, and what `look` sees at its place in the newest state, with the documents that count."""
-        with self.reading() as view:
-            number = view.numbers_of([id]).get(id)
+        """A document, and what `look` returns for its place in the newest state, given the eligible documents."""
+        with self.reading() as reader:
+            number = reader.numbers_of([id]).get(id)
             if number is None:
                 raise UnknownDocument(f"there is no document with the id {id!r} in {self.path}")
-            document = view.documents([number])[number]
-            snapshot = self._newest(view)
-            subset = self._subset(snapshot, view, where)
+            document = reader.documents([number])[number]
+            snapshot = self._open_newest(reader)
+            eligible = self._eligibility.find(snapshot, reader, filter)
         self._verify(snapshot)
         place = positions(snapshot.numbers, [number])
         if not len(place):
             raise damaged(self.path, f"has no segment with the document {id!r}")
-        return document, look(snapshot, int(place[0]), subset)
+        return document, look(snapshot, int(place[0]), eligible)
 
     def put_fact(self, name: str, value: dict[str, Any]) -> None:
         """Keep a JSON object with the collection."""
@@ -222,11 +236,11 @@ class Collection:
         """
         read_manifest(self.path, KIND, VERSION)
         self.snapshot()  # undoes what a killed writer left, which needs the lock
-        with nobody_writing(self.path, CHECK_PATIENCE), self.reading() as view:
-            view.check()
-            snapshot = Snapshot.open(self.path, view, None)
-            self._check_views(snapshot, view)
-            if not np.array_equal(snapshot.numbers[snapshot.alive], view.all_numbers()):
+        with nobody_writing(self.path, CHECK_PATIENCE), self.reading() as reader:
+            reader.check()
+            snapshot = Snapshot.open(self.path, reader, reader.state(), None)
+            self._check_views(snapshot, read_views(reader))
+            if not np.array_equal(snapshot.numbers[snapshot.kept], reader.all_numbers()):
                 raise damaged(self.path, "has segments and a catalog that do not hold the same documents")
         if snapshot.codec is not None:
             snapshot.codec.verify()
@@ -236,52 +250,37 @@ class Collection:
         """Size of all files that belong to the newest state."""
         return self.snapshot().bytes + os.stat(self._catalog.path).st_size
 
-    def _newest(self, view: CatalogReader) -> Snapshot:
+    def _open_newest(self, reader: CatalogReader) -> Snapshot:
         with self._guard:
-            state = view.state()
-            if self._snapshot is not None and self._snapshot.state.identity not in ("", state.identity):
+            text, known = reader.state_text(), self._snapshot
+            if known is not None and text == self._state_text:
+                return known
+            state = reader.state()
+            if known is not None and known.state.identity not in ("", state.identity):
                 raise IndexFolderError(f"{self.path} was replaced by another index: open it again")
-            if self._snapshot is None or state != self._snapshot.state:
-                if view.fact(REPAIR):
-                    raise damaged(self.path, "was being repaired, and the repair was stopped: run it again to end it")
-                opened = Snapshot.open(self.path, view, self._snapshot)
-                self._check_views(opened, view)
-                self._snapshot = opened
-                self._filters.clear()
-            return self._snapshot
+            if reader.fact(REPAIR):
+                raise damaged(self.path, "was being repaired, and the repair was stopped: run it again to end it")
+            opened = Snapshot.open(self.path, reader, state, known)
+            self._check_views(opened, self._views or read_views(reader))
+            self._snapshot, self._state_text = opened, text
+            self._eligibility.forget()
+            return opened
 
-    def _check_views(self, snapshot: Snapshot, view: CatalogReader) -> None:
-        if snapshot.segments and set(snapshot.segments[0].views) != set(views_of(view).names):
+    def _check_views(self, snapshot: Snapshot, views: Views) -> None:
+        if snapshot.segments and set(snapshot.segments[0].views) != set(views.names):
             raise damaged(self.path, "has segments with other views than it should keep")
 
-    def _subset(self, snapshot: Snapshot, view: CatalogReader, where: Mapping[str, Any] | None) -> Mask | None:
-        """(documents,) the living that fulfil the filter; None for all."""
-        if where is None:
-            return None if snapshot.alive.all() else snapshot.alive
-        condition = parse_filter(where)
-        key = (snapshot.state.generation, canonical(where))
-        known = self._filters.get(key)
-        if known is None:
-            self._verify_fields(view)
-            known = snapshot.matching(condition, view) & snapshot.alive
-            known.setflags(write=False)
-            with self._guard:
-                self._filters[key] = known
-                while len(self._filters) > FILTERS_KEPT:
-                    del self._filters[next(iter(self._filters))]
-        return known
-
-    def _with_documents(
-        self, snapshot: Snapshot, hits: SearchHits, where: Mapping[str, Any] | None
+    def _read_documents(
+        self, snapshot: Snapshot, hits: SearchHits, filter: Mapping[str, Any] | None
     ) -> list[Found] | None:
         """Rows of documents and scores; None if one is gone since, so that the search must be made again."""
         wanted = np.unique(snapshot.numbers[hits.ids[hits.ids >= 0]])
-        with self.reading() as view:
-            documents = view.documents(wanted.tolist())
+        with self.reading() as reader:
+            documents = reader.documents(wanted.tolist())
         if len(documents) < len(wanted):
             return None
-        if where is not None:  # whatever the fields say: nobody sees a document that does not fulfil the filter
-            condition = parse_filter(where)
+        if filter is not None:  # whatever the fields say: nobody sees a document that does not fulfil the filter
+            condition = parse_filter(filter)
             if not all(fulfils(condition, document.metadata) for document in documents.values()):
                 raise damaged(self.path, "has fields that are not those of its documents")
         found = []
@@ -294,22 +293,22 @@ class Collection:
     def _verify(self, snapshot: Snapshot) -> None:
         """Before the first search of a small index, read what it will read once and compare checksums."""
         segments = [stored for stored in snapshot.segments if stored.part.name not in self._verified]
-        if segments and sum(stored.bytes for stored in segments) <= VERIFIED_BYTES:
+        if segments and sum(stored.bytes for stored in segments) <= self.policy.verified_bytes:
             verify_folders((folder for stored in segments for folder in stored.folders), cores(0))
         self._verified |= {stored.part.name for stored in segments}
 
-    def _verify_fields(self, view: CatalogReader) -> None:
-        """Before the first filter is used on a small index: what a filter finds must be all there is."""
-        if CATALOG not in self._verified and os.stat(view.path).st_size <= VERIFIED_CATALOG:
-            view.check()
-        self._verified.add(CATALOG)
-
     def _upgrade(self) -> None:
-        """To the format of now, once everything in the catalog was found to be right."""
-        with self._catalog.writing() as edit:
-            edit.check()
-            state = edit.state()
-            facts = {"views": views_of(edit).as_json(), "model": edit.fact("model")}
-            edit.put_fact("views", facts["views"])
-            edit.put_state(upgraded(state, edit.tombstones()))
-        write_collection_manifest(self.path, **facts)
+        """To the newest format, once everything in the catalog was found to be right."""
+        if read_manifest(self.path, KIND, VERSION).whole("version") < VERSION:
+            with self._catalog.writing() as edit:
+                edit.check()
+                state = edit.state()
+                facts = {"views": read_views(edit).to_json(), "model": edit.fact("model")}
+                edit.put_fact("views", facts["views"])
+                edit.put_state(upgrade_state(state, edit.tombstones()))
+            write_collection_manifest(self.path, **facts)
+        self._has_newest_format = True
+
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise IndexFolderError(f"{self.path} was closed: open it again")

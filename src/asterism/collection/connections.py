@@ -12,7 +12,7 @@ import sqlite3
 import stat
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
@@ -62,21 +62,19 @@ class Connections:
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """Within a transaction that sees one committed state."""
-        connection = self._reader()
-        try:
-            self._begin(connection)
-            yield connection
-        finally:
-            self._give_back(connection)
+        with translate_errors(self._path):
+            connection = self._reader()
+            try:
+                self._begin(connection)
+                yield connection
+            finally:
+                self._give_back(connection)
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Not within a transaction; only for who holds the writer's lock."""
-        connection = connect(self._path, "rw")
-        try:
+        """Not within a transaction; only for the holder of the writer's lock."""
+        with translate_errors(self._path), closing(connect(self._path, "rw")) as connection:
             yield connection
-        finally:
-            connection.close()
 
     def close(self) -> None:
         """Close those that nobody has; the others are closed when they come back."""
@@ -220,7 +218,7 @@ def _check_journal(journal: Path) -> None:
 
 
 @contextmanager
-def translated(path: Path) -> Iterator[None]:
+def translate_errors(path: Path) -> Iterator[None]:
     """SQLite's errors as ours."""
     try:
         yield

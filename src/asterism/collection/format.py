@@ -16,11 +16,11 @@ PATIENCE = 1.0  # seconds that a writer waits for another
 REPAIR = "repair"  # the fact that is there while a repair goes on
 
 
-def views_of(view: CatalogReader) -> Views:
+def read_views(reader: CatalogReader) -> Views:
     """As given to `create`; the first format had token vectors alone."""
-    stored = view.fact("views")
-    kept = {"views": stored} if stored else {"views": {"multi": view.fact("settings")}}
-    return Facts(kept, f"{view.path}: its facts").read("views", Views.of)
+    stored = reader.fact("views")
+    kept = {"views": stored} if stored else {"views": {"multi": reader.fact("settings")}}
+    return Facts(kept, f"{reader.path}: its facts").read("views", Views.from_json)
 
 
 def write_collection_manifest(folder: Path, views: dict[str, Any], model: dict[str, Any]) -> None:

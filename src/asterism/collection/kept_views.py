@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, get_args
 
 from ..errors import InputError
@@ -26,25 +27,25 @@ class Views:
         """Check what is not a setting of its own."""
         object.__setattr__(self, "most_vectors", whole_number("most_vectors", self.most_vectors, 0))
 
-    @property
+    @cached_property
     def names(self) -> tuple[View, ...]:
         """Those that there are."""
         return tuple(name for name in VIEWS if getattr(self, name))
 
-    @property
+    @cached_property
     def counted(self) -> bool:
         """Whether terms have counts, which BM25 weighs, instead of a model's weights."""
         return self.lexical in ("tokens", "words")
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """For the catalog; threads are no property of what is stored."""
         multi = None if self.multi is None else without_threads(self.multi)
         return {"multi": multi, "dense": self.dense, "lexical": self.lexical, "most_vectors": self.most_vectors}
 
     @classmethod
-    def of(cls, stored: dict[str, Any]) -> Views:
+    def from_json(cls, stored: dict[str, Any]) -> Views:
         """From the catalog."""
-        multi = None if stored["multi"] is None else TokenBuild.of(stored["multi"])
+        multi = None if stored["multi"] is None else TokenBuild.from_json(stored["multi"])
         dense, lexical = stored.get("dense", False), stored.get("lexical")
         if not isinstance(dense, bool) or lexical not in (None, *get_args(Terms)):
             raise InputError(f"views is {stored!r}, which no collection keeps")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from ..storage.facts import Facts
+from ..storage.facts import LARGEST, Facts
 from ..storage.faults import damaged
 from ..storage.folders import PART
 
@@ -71,23 +70,28 @@ class State:
             facts.whole("tombstones", most=2**64 - 1) if "tombstones" in facts.content else None,
             facts.text("identity")[:64] if "identity" in facts.content else "",
         )
-        parts = [part for part in (codec, *segments) if part is not None]
-        if len(state.folders) < len(parts) or any(part.number >= state.next_folder for part in parts):
-            raise damaged(facts.where, "names a folder twice, or one that is still to be made")
+        state._refuse_unreadable(facts.where)
         return state
 
-    def as_json(self) -> dict[str, Any]:
-        """For the catalog."""
-        return asdict(self)
+    def commit(self, change: int, where: str) -> State:
+        """As the next commit puts it, after tombstones of this fingerprint came (or, negative, went)."""
+        tombstones = ((self.tombstones or 0) + change) % 2**64
+        state = replace(self, generation=self.generation + 1, tombstones=tombstones)
+        state._refuse_unreadable(where)
+        return state
+
+    def _refuse_unreadable(self, where: str) -> None:
+        """What `from_facts` would not read back: a forged state may be at the end of its numbers."""
+        parts = [part for part in (self.codec, *self.segments) if part is not None]
+        if len(self.folders) < len(parts) or any(part.number >= self.next_folder for part in parts):
+            raise damaged(where, "names a folder twice, or one that is still to be made")
+        if max(self.generation, self.documents, self.next_number) > LARGEST or self.next_folder > MOST_FOLDERS:
+            raise damaged(where, "has numbers that cannot grow any more")
 
     @property
     def folders(self) -> set[str]:
         """Names of all that belong to it."""
         return {part.name for part in (*self.segments, self.codec) if part is not None}
-
-    def with_tombstones(self, change: int) -> State:
-        """After numbers of this fingerprint were buried (or, negative, dug out)."""
-        return replace(self, tombstones=((self.tombstones or 0) + change) % 2**64)
 
 
 def new_identity() -> str:
@@ -95,7 +99,7 @@ def new_identity() -> str:
     return os.urandom(16).hex()
 
 
-def upgraded(state: State, tombstones: Numbers) -> State:
+def upgrade_state(state: State, tombstones: Numbers) -> State:
     """What an earlier format lacks."""
     return replace(state, tombstones=fingerprint(tombstones), identity=state.identity or new_identity())
 

@@ -25,7 +25,7 @@ from ..views.dense.segment import DenseFacts, OpenDense, open_dense
 from ..views.lexical.segment import LexicalFacts, OpenLexical, open_lexical
 from ..views.tokens.codec_files import codec_files, open_codec
 from ..views.tokens.residual_codec import ResidualCodec
-from ..views.tokens.segment import MOST_DOCUMENTS, OpenSegment, SegmentFacts, open_segment
+from ..views.tokens.segment import MOST_DOCUMENTS, OpenTokens, TokenFacts, open_tokens
 from .state import Numbers, Part
 
 SEGMENT_KIND, SEGMENT_FACTS, SEGMENT_VERSION = "asterism segment", "segment.json", 3
@@ -65,7 +65,7 @@ class StoredCodec:
 class StoredTokens:
     """Token vectors of a segment, and the share its codec left over."""
 
-    segment: OpenSegment
+    segment: OpenTokens
     left_over: float
 
 
@@ -105,7 +105,7 @@ def open_stored_codec(folder: Path, part: Part) -> StoredCodec:
     """Read whole and verified."""
     path = folder / part.name
     facts = read_manifest(path, CODEC_KIND, CODEC_VERSION, CODEC_FACTS, part.crc32)
-    settings = facts.read("settings", TokenBuild.of)
+    settings = facts.read("settings", TokenBuild.from_json)
     codec = open_codec(path, facts.part("codec"), settings)
     files = codec_files(facts.part("codec"))
     return StoredCodec(part, path, codec, settings, facts.whole("tokens"), facts.number("left_over", 1e9), files)
@@ -148,8 +148,8 @@ def open_stored_segment(folder: Path, part: Part, codec: StoredCodec | None) -> 
 def _open_tokens(folder: Path, name: str, stored: Facts, codec: StoredCodec | None) -> StoredTokens:
     if codec is None or stored.text("codec") != codec.part.name:
         raise damaged(folder / name, f"was made with {stored.text('codec')[:60]!r}, which is not there")
-    facts = SegmentFacts.from_facts(stored.part("segment"), name, codec.codec.bits, codec.settings)
-    opened = open_segment(folder, facts, codec.codec, codec.settings)
+    facts = TokenFacts.from_facts(stored.part("segment"), name, codec.codec.bits, codec.settings)
+    opened = open_tokens(folder, facts, codec.codec, codec.settings)
     return StoredTokens(opened, stored.number("left_over", 1e9))
 
 

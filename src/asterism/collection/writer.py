@@ -1,9 +1,9 @@
 """Adding, deleting, merging, retraining: each call ends with one commit, and what it makes is new until then.
 
-Token vectors begin flat: floats, searched exactly, nothing clustered. When there are more than FLAT_TOKENS, a codec is
-trained on all of them and everything is stored again as codes; from then on new vectors are coded as they come. The
-codec is trained again when the corpus has outgrown it: eight times the vectors it was trained on, or the share of their
-energy that its centroids leave over (measured on a sample of every segment) a quarter above that at its training.
+Token vectors begin flat: floats, searched exactly, nothing clustered. When there are many (`Policy.flat_tokens`), a
+codec is trained on all of them and everything is stored again as codes; from then on new vectors are coded as they
+come. The codec is trained again when the corpus has outgrown it, or when the share of the vectors' energy that its
+centroids leave over (measured on a sample of every segment) has grown.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,82 +23,96 @@ from ..settings import cores
 from ..storage.arrays import verify_folders
 from ..storage.faults import refuse_lost_pages
 from ..storage.folders import remove_part
-from ..views.tokens.merge import first_young
-from .catalog import Catalog, CatalogEdit
+from ..views.young_segments import first_young
+from .base import Base, add_part
+from .catalog import Catalog
 from .kept_views import Views
+from .policy import Policy
 from .segment_maker import SegmentMaker
+from .segment_merger import SegmentMerger
 from .snapshot import Snapshot
-from .state import State
 from .stored_parts import StoredSegment
 
-FLAT_TOKENS = 20_000
-MOST_FLAT_TOKENS = 1 << 24  # in the middle of a long `add`: 4 GB of float16 at 128 dimensions
-MOST_SEGMENTS = 64
-OUTGROWN = 8
-DRIFTED = 1.25
+
+@dataclass(frozen=True)
+class Admitted:
+    """Documents that may be added, and the numbers of those that they replace."""
+
+    documents: Sequence[Document]
+    replaced: Sequence[int]
 
 
 class CollectionWriter:
     """Made by `Collection.writing`, which holds the lock."""
 
-    def __init__(self, folder: Path, catalog: Catalog, snapshot: Callable[[], Snapshot], views: Views) -> None:
-        """`snapshot` gives the newest committed state."""
+    def __init__(
+        self,
+        folder: Path,
+        catalog: Catalog,
+        snapshot: Callable[[], Snapshot],
+        base: Base,
+        views: Views,
+        policy: Policy,
+    ) -> None:
+        """`snapshot` opens the newest committed state, of which `base` knows the sizes."""
         self._folder = folder
         self._catalog = catalog
         self._snapshot = snapshot
+        self._base = base
         self._views = views
+        self._policy = policy
         self._threads = cores(views.multi.threads if views.multi is not None else 0)
 
-    def refuse(self, documents: Sequence[Document], update: bool) -> dict[str, int]:
-        """Raise what `add` would, before anything is encoded; returns the numbers of those to be replaced."""
+    def admit(self, documents: Sequence[Document], update: bool) -> Admitted:
+        """Refuse ids that cannot be added, before anything is encoded."""
         ids = [document.id for document in documents]
         if len(set(ids)) < len(ids):
             twice = Counter(ids).most_common(1)[0][0]
             raise DocumentError(f"the id {twice!r} was given twice, expected each once: nothing of its batch was added")
-        with self._catalog.reading() as view:
-            known = view.numbers_of(ids)
+        with self._catalog.reading() as reader:
+            known = reader.numbers_of(ids)
         if known and not update:
-            given = next(id for id in ids if id in known)
+            found = next(id for id in ids if id in known)
             advice = "pass update=True (--update) to replace it"
-            raise DocumentError(f"the index has a document with the id {given!r} already: {advice}")
-        return known
+            raise DocumentError(f"the index has a document with the id {found!r} already: {advice}")
+        return Admitted(documents, list(known.values()))
 
     def add(self, documents: Sequence[Document], content: Representations, update: bool = False) -> None:
         """One batch, with all views of each document: all of it or nothing."""
+        self.add_admitted(self.admit(documents, update), content)
+
+    def add_admitted(self, admitted: Admitted, content: Representations) -> None:
+        """The same, once the ids are known to be right."""
+        documents = admitted.documents
         if len(documents) != len(content):
             raise VectorsError(f"{len(documents)} documents and vectors of {len(content)} were given, expected as many")
-        if not documents:
-            return
-        replaced = self.refuse(documents, update)
-        self._add_segment(documents, content, len(replaced), lambda edit: edit.bury(list(replaced.values())))
+        if documents:
+            self._add_segment(documents, content, admitted.replaced)
 
     def add_again(self, documents: Mapping[int, Document], content: Representations) -> None:
         """Documents of the catalog, by their numbers, that no segment holds any more: they get new numbers."""
-        self._add_segment(list(documents.values()), content, 0, lambda edit: edit.remove(list(documents)))
+        self._add_segment(list(documents.values()), content, (), list(documents))
 
     def _add_segment(
         self,
         documents: Sequence[Document],
         content: Representations,
-        replaced: int,
-        make_way: Callable[[CatalogEdit], None],
+        replaced: Sequence[int],
+        moved: Sequence[int] = (),
     ) -> None:
-        """A segment and a commit; `make_way` removes what the documents replace."""
-        with self._making(self._snapshot()) as making:
-            first = making.state.next_number
-            numbers = np.arange(first, first + len(documents))
-            part = making.segment_of(numbers, content)
-            state = making.state
-            new = replace(
-                state,
-                segments=(*state.segments, part),
-                next_number=first + len(documents),
-                documents=state.documents + len(documents) - replaced,
-            )
+        """A segment and a commit; `replaced` documents leave tombstones, `moved` ones are in no segment."""
+        with self._making(self._base) as maker:
+            first = maker.state.next_number
+            part, size = maker.write_segment(np.arange(first, first + len(documents)), content)
+            state = add_part(maker.state, part, len(documents), len(replaced))
             with self._catalog.writing() as edit:
-                make_way(edit)
+                if replaced:
+                    edit.bury(replaced)
+                if moved:
+                    edit.remove(moved)
                 edit.insert(first, documents)
-                self._commit(edit, new)
+                state = edit.put_state(state)
+        self._base = self._base.with_segment(state, maker.codec, maker.dense_dimensions, size)
         self._settle_if_much()
 
     def delete(self, ids: Sequence[str], missing_ok: bool = False) -> int:
@@ -110,16 +124,21 @@ class CollectionWriter:
                 raise UnknownDocument(f"there is no document with the id {missing[0]!r}: nothing was deleted")
             state = edit.state()
             edit.bury(list(known.values()))
-            self._commit(edit, replace(state, documents=state.documents - len(known)))
+            state = edit.put_state(replace(state, documents=state.documents - len(known)))
+        self._base = replace(self._base, state=state)
         return len(known)
 
     def settle(self) -> None:
         """Cluster what has grown, retrain what has drifted, merge small segments: the documents stay the same."""
-        snapshot = self._snapshot()
-        if self._wants_training(snapshot):
-            self._rewrite(snapshot, snapshot.segments, training=True)
-        elif len(young := _young(snapshot)) > 1:
-            self._rewrite(snapshot, young)
+        young = len(self._base.sizes) - self._first_young()
+        if self._may_want_training():
+            snapshot = self._snapshot()
+            if self._wants_training(snapshot):
+                self._rewrite(snapshot, snapshot.segments, training=True)
+                return
+        if young > 1:
+            snapshot = self._snapshot()
+            self._rewrite(snapshot, snapshot.segments[-young:])
 
     def compact(self) -> None:
         """One segment, no tombstones; the codec is trained again if it was outgrown."""
@@ -127,64 +146,78 @@ class CollectionWriter:
         if snapshot.state.documents == 0:
             with self._catalog.writing() as edit:
                 edit.clear_tombstones(edit.tombstones())
-                self._commit(edit, replace(snapshot.state, codec=None, segments=()))
+                edit.put_state(replace(snapshot.state, codec=None, segments=()))
             self._remove(snapshot.state.folders)
+            self._base = Base.from_snapshot(self._snapshot())
         elif self._wants_training(snapshot):
             self._rewrite(snapshot, snapshot.segments, training=True)
-        elif len(snapshot.segments) > 1 or not snapshot.alive.all():
+        elif len(snapshot.segments) > 1 or not snapshot.kept.all():
             self._rewrite(snapshot, snapshot.segments)
         self._catalog.shrink()
 
     def _settle_if_much(self) -> None:
-        """In the middle of a long add: bound the disk space of floats, and the number of open files."""
-        snapshot = self._snapshot()
-        flat = snapshot.codec is None or snapshot.codec.untrained
-        if flat and sum(stored.tokens for stored in snapshot.segments) >= MOST_FLAT_TOKENS:
+        """In the middle of a long add: bound the disk space of floats, and the number of segments."""
+        base, policy = self._base, self._policy
+        if base.is_flat and base.tokens >= policy.most_flat_tokens:
             self.settle()
-        elif len(snapshot.segments) >= MOST_SEGMENTS and flat:
-            self._rewrite(snapshot, _young(snapshot))
-        elif len(snapshot.segments) >= MOST_SEGMENTS:
+        elif len(base.sizes) >= policy.most_segments and base.is_flat:
+            snapshot = self._snapshot()
+            self._rewrite(snapshot, snapshot.segments[self._first_young() :])
+        elif len(base.sizes) >= policy.most_segments:
             self.settle()
+
+    def _first_young(self) -> int:
+        return first_young([size.cost for size in self._base.sizes])
+
+    def _may_want_training(self) -> bool:
+        """Whether training might be due, from what is known without opening a segment: an upper bound."""
+        base, policy = self._base, self._policy
+        if base.codec is None:
+            return False
+        if base.codec.untrained:
+            return base.tokens >= policy.flat_tokens
+        return base.tokens >= policy.outgrown * base.codec.tokens or base.drift() >= policy.drifted
 
     def _wants_training(self, snapshot: Snapshot) -> bool:
-        if snapshot.codec is None:
+        if snapshot.codec is None or not self._may_want_training():
             return False
-        tokens = sum(int(part.lengths().sum()) for part in snapshot.living_tokens(snapshot.segments))
+        kept = snapshot.kept_tokens(snapshot.segments, self._policy.chunk_tokens)
+        tokens = sum(int(part.lengths().sum()) for part in kept)
         if snapshot.codec.untrained:
-            return tokens >= FLAT_TOKENS
-        return tokens > 0 and (tokens >= OUTGROWN * snapshot.codec.tokens or snapshot.drift() >= DRIFTED)
+            return tokens >= self._policy.flat_tokens
+        outgrown = tokens >= self._policy.outgrown * snapshot.codec.tokens
+        return tokens > 0 and (outgrown or self._base.drift() >= self._policy.drifted)
 
     def _rewrite(self, snapshot: Snapshot, young: Sequence[StoredSegment], training: bool = False) -> None:
-        """The last segments as one, without their dead; if they are all, perhaps with a new codec.
+        """The last segments as one, without deleted documents; if they are all, perhaps with a new codec.
 
         What is read is verified first: damage is not copied under a new checksum.
         """
         verify_folders((folder for stored in young for folder in stored.folders), self._threads)
-        with self._making(snapshot) as making:
+        with self._making(Base.from_snapshot(snapshot)) as maker:
+            merger = SegmentMerger(maker, snapshot)
             if training:
-                making.trained()
-            parts = making.merged(young)
+                merger.train()
+            parts = merger.merge(young)
             kept = snapshot.state.segments[: len(snapshot.segments) - len(young)]
-            buried = np.concatenate([stored.numbers[~snapshot.alive_in(stored)] for stored in young])
+            buried = np.concatenate([stored.numbers[~snapshot.kept_in(stored)] for stored in young])
             refuse_lost_pages(self._folder)
             with self._catalog.writing() as edit:
                 edit.clear_tombstones(buried)
-                self._commit(edit, replace(making.state, segments=(*kept, *parts)))
-        old = snapshot.state.folders - making.state.folders | {stored.part.name for stored in young}
-        self._remove(old)  # who has them mapped goes on reading them
+                edit.put_state(replace(maker.state, segments=(*kept, *parts)))
+        old = snapshot.state.folders - maker.state.folders | {stored.part.name for stored in young}
+        self._remove(old)  # whoever has them mapped goes on reading them
+        self._base = Base.from_snapshot(self._snapshot())
 
     @contextmanager
-    def _making(self, snapshot: Snapshot) -> Iterator[SegmentMaker]:
-        """Folders on top of a state, which go if the block ends badly."""
-        making = SegmentMaker(self._folder, snapshot, self._views, self._threads)
+    def _making(self, base: Base) -> Iterator[SegmentMaker]:
+        """Folders on top of a state, removed if the block fails."""
+        maker = SegmentMaker(self._folder, base, self._views, self._policy, self._threads)
         try:
-            yield making
+            yield maker
         except BaseException:
-            self._remove_uncommitted(making.made)
+            self._remove_uncommitted(maker.made)
             raise
-
-    def _commit(self, edit: CatalogEdit, state: State) -> None:
-        edit.put_state(replace(state, generation=state.generation + 1))
 
     def _remove(self, names: Iterable[str]) -> None:
         for name in names:
@@ -192,9 +225,5 @@ class CollectionWriter:
 
     def _remove_uncommitted(self, made: Iterable[str]) -> None:
         """After an error; an interruption may have come just after the commit."""
-        with suppress(IndexFolderError), self._catalog.reading() as view:  # otherwise they are swept later
-            self._remove(set(made) - view.state().folders)
-
-
-def _young(snapshot: Snapshot) -> tuple[StoredSegment, ...]:
-    return snapshot.segments[first_young([stored.size for stored in snapshot.segments]) :]
+        with suppress(IndexFolderError), self._catalog.reading() as reader:  # otherwise they are swept later
+            self._remove(set(made) - reader.state().folders)

@@ -16,7 +16,7 @@ SPACES = re.compile(r"\s*")
 HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(\S.*)")
 
 
-def first_heading(content: str) -> str:
+def find_first_heading(content: str) -> str:
     """The text of the first markdown heading (# ...) outside of fenced code, or nothing."""
     fenced = False
     for line in content.removeprefix("\ufeff").split("\n"):
@@ -30,9 +30,9 @@ def first_heading(content: str) -> str:
     return ""
 
 
-def chunks_of(content: str) -> list[Span]:
+def cut_chunks(content: str) -> list[Span]:
     """Paragraphs packed into spans of at most CHUNK characters; a short last one is the first of the next span too."""
-    pieces = [piece for paragraph in _paragraphs(content) for piece in _pieces(content, *paragraph)]
+    pieces = [piece for paragraph in _find_paragraphs(content) for piece in _cut_paragraph(content, *paragraph)]
     chunks = []
     first = 0
     while first < len(pieces):
@@ -47,37 +47,37 @@ def chunks_of(content: str) -> list[Span]:
     return chunks
 
 
-def _paragraphs(content: str) -> Iterator[Span]:
+def _find_paragraphs(content: str) -> Iterator[Span]:
     """Spans between blank lines, without white space at their ends."""
     begin = 1 if content.startswith("\ufeff") else 0
     ends = [(match.start(), match.end()) for match in BLANK_LINES.finditer(content)]
     for end, next_begin in [*ends, (len(content), len(content))]:
-        span = _trimmed(content, begin, end)
+        span = _trim(content, begin, end)
         if span[0] < span[1]:
             yield span
         begin = next_begin
 
 
-def _trimmed(content: str, begin: int, end: int) -> Span:
+def _trim(content: str, begin: int, end: int) -> Span:
     text = content[begin:end]
     return end - len(text.lstrip()), begin + len(text.rstrip())
 
 
-def _after_spaces(content: str, position: int) -> int:
+def _skip_spaces(content: str, position: int) -> int:
     match = SPACES.match(content, position)
     return match.end() if match else position
 
 
-def _pieces(content: str, begin: int, end: int) -> Iterator[Span]:
+def _cut_paragraph(content: str, begin: int, end: int) -> Iterator[Span]:
     """A paragraph in spans of at most CHUNK characters, cut at the end of a sentence, else of a word, else anywhere."""
     while end - begin > CHUNK:
-        cut = begin + _cut(content[begin : begin + CHUNK + 1])
-        yield _trimmed(content, begin, cut)
-        begin = _after_spaces(content, cut)
+        cut = begin + _find_cut(content[begin : begin + CHUNK + 1])
+        yield _trim(content, begin, cut)
+        begin = _skip_spaces(content, cut)
     yield begin, end
 
 
-def _cut(text: str) -> int:
+def _find_cut(text: str) -> int:
     """Where to cut CHUNK + 1 characters that do not begin with white space: from 1 to CHUNK."""
     sentences = [match.end() for match in SENTENCE_END.finditer(text) if match.end() <= CHUNK]
     if sentences and sentences[-1] >= CHUNK // 2:

@@ -40,12 +40,12 @@ class Document:
     def __post_init__(self) -> None:
         """Check every value."""
         _check_id("document", self.id)
-        name = f"document {_short(self.id)}"
+        name = f"document {_shorten(self.id)}"
         _check_text(name, "text", self.text)
         _check_text(name, "title", self.title)
         if not isinstance(self.metadata, dict):
-            raise DocumentError(f"{name}: metadata is {_kind(self.metadata)}, expected a dict")
-        object.__setattr__(self, "metadata", _MetadataCopy(name).of("metadata", self.metadata, 0, 0))
+            raise DocumentError(f"{name}: metadata is {_name_type(self.metadata)}, expected a dict")
+        object.__setattr__(self, "metadata", _MetadataCopy(name).copy("metadata", self.metadata, 0, 0))
 
     @property
     def full_text(self) -> str:
@@ -63,15 +63,15 @@ class Query:
     def __post_init__(self) -> None:
         """Check both values."""
         _check_id("query", self.id)
-        _check_text(f"query {_short(self.id)}", "text", self.text)
+        _check_text(f"query {_shorten(self.id)}", "text", self.text)
 
 
-def _short(value: object) -> str:
+def _shorten(value: object) -> str:
     shown = repr(value)
     return shown if len(shown) <= SHOWN else shown[: SHOWN - 3] + "..."
 
 
-def _kind(value: object) -> str:
+def _name_type(value: object) -> str:
     """The type with its article: a str, an int."""
     name = type(value).__name__
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
@@ -79,8 +79,8 @@ def _kind(value: object) -> str:
 
 def _check_id(what: str, value: object) -> None:
     if not isinstance(value, str):
-        raise DocumentError(f"the id of a {what} is {_short(value)} ({_kind(value)}), expected a string")
-    name = f"{what} {_short(value)}"
+        raise DocumentError(f"the id of a {what} is {_shorten(value)} ({_name_type(value)}), expected a string")
+    name = f"{what} {_shorten(value)}"
     if not value:
         raise DocumentError(f"{name}: the id is empty, expected at least one character")
     if len(value) > LONGEST_ID:
@@ -95,7 +95,7 @@ def _check_id(what: str, value: object) -> None:
 
 def _check_text(name: str, place: str, value: object) -> None:
     if not isinstance(value, str):
-        raise DocumentError(f"{name}: {place} is {_kind(value)}, expected a string")
+        raise DocumentError(f"{name}: {place} is {_name_type(value)}, expected a string")
     _check_unicode(name, place, value)
     _check_no_nul(name, place, value)
 
@@ -127,7 +127,7 @@ class _MetadataCopy:
         self._values = 0
         self._characters = 0
 
-    def of(self, place: str, value: object, level: int, characters: int) -> Any:
+    def copy(self, place: str, value: object, level: int, characters: int) -> Any:
         """A copy of `value` that shares nothing with it; `characters` is the length of its field's full name."""
         self._values += 1
         if self._values > MOST_VALUES:  # also what refers to itself twice at every level
@@ -136,8 +136,8 @@ class _MetadataCopy:
             if level == DEEPEST:
                 raise DocumentError(f"{self._name}: metadata is nested more than {DEEPEST} deep, expected at most that")
             if isinstance(value, list):
-                return [self.of(f"{place}[{i}]", item, level + 1, characters) for i, item in enumerate(value)]
-            return {key: self._member(place, key, item, level + 1, characters) for key, item in value.items()}
+                return [self.copy(f"{place}[{i}]", item, level + 1, characters) for i, item in enumerate(value)]
+            return {key: self._copy_member(place, key, item, level + 1, characters) for key, item in value.items()}
         if isinstance(value, str):
             _check_unicode(self._name, place, value)
             self._count(value)
@@ -145,11 +145,11 @@ class _MetadataCopy:
             self._check_scalar(place, value)
         return value
 
-    def _member(self, place: str, key: object, item: object, level: int, characters: int) -> Any:
+    def _copy_member(self, place: str, key: object, item: object, level: int, characters: int) -> Any:
         """The value of a key."""
-        shown = _short(key)
+        shown = _shorten(key)
         if not isinstance(key, str):
-            raise DocumentError(f"{self._name}: {place} has the key {shown} ({_kind(key)}), expected a string")
+            raise DocumentError(f"{self._name}: {place} has the key {shown} ({_name_type(key)}), expected a string")
         characters += len(key) + (level > 1)  # a dot
         if characters > LONGEST_NAME:
             where = f"the key {shown} of {place} makes a field's full name of {characters:,} characters"
@@ -157,7 +157,7 @@ class _MetadataCopy:
         _check_unicode(self._name, f"the key {shown} of {place}", key)
         _check_no_nul(self._name, f"the key {shown} of {place}", key)
         self._count(key)
-        return self.of(f"{place}[{shown}]", item, level, characters)
+        return self.copy(f"{place}[{shown}]", item, level, characters)
 
     def _count(self, text: str) -> None:
         self._characters += len(text)
@@ -171,7 +171,7 @@ class _MetadataCopy:
         if value is None or isinstance(value, bool):
             return
         if not isinstance(value, int | float):
-            raise DocumentError(f"{self._name}: {place} is {_kind(value)}, expected {JSON}")
+            raise DocumentError(f"{self._name}: {place} is {_name_type(value)}, expected {JSON}")
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             raise DocumentError(
                 f"{self._name}: {place} is an integer beyond 64 bits, expected a smaller one or a string"

@@ -9,18 +9,18 @@ from typing import Any
 from ..errors import DocumentError
 from ..files.json_text import parse_json
 from .document import Document
-from .lines import Located, PathLike, documents_of, lines, located_document
+from .lines import Located, PathLike, drop_places, make_located, read_lines
 
 
 def read_jsonl(path: PathLike) -> Iterator[Document]:
     """One object a line: `_id` (or `id`), `text`, `title`, `metadata`; every other key is metadata too."""
-    return documents_of(located_jsonl(path))
+    return drop_places(read_located_jsonl(path))
 
 
-def located_jsonl(path: PathLike, name: str = "") -> Iterator[Located]:
+def read_located_jsonl(path: PathLike, name: str = "") -> Iterator[Located]:
     """The same, each with its FILE:LINE; `name` stands for FILE."""
-    for where, line in lines(path, name):
-        record = _json_object(where, line)
+    for where, line in read_lines(path, name):
+        record = _parse_object(where, line)
         id_key = "_id" if "_id" in record else "id"
         missing = next((key for key in (id_key, "text") if key not in record), None)
         if missing:
@@ -33,14 +33,14 @@ def located_jsonl(path: PathLike, name: str = "") -> Iterator[Located]:
         if metadata is None:
             metadata = {}
         if not isinstance(metadata, dict):
-            raise DocumentError(f"{where}: metadata is {_json_name(metadata)}, expected an object")
+            raise DocumentError(f"{where}: metadata is {_name_type(metadata)}, expected an object")
         clash = next((key for key in record if key in metadata), None)
         if clash is not None:
             raise DocumentError(f"{where}: {clash!r} is both in the object and in its metadata, expected it once")
-        yield located_document(where, id, text, "" if title is None else title, metadata | record)
+        yield make_located(where, id, text, "" if title is None else title, metadata | record)
 
 
-def _json_object(where: str, line: str) -> dict[str, Any]:
+def _parse_object(where: str, line: str) -> dict[str, Any]:
     try:
         record = parse_json(line)
     except json.JSONDecodeError as error:
@@ -49,11 +49,11 @@ def _json_object(where: str, line: str) -> dict[str, Any]:
     except ValueError as error:  # NaN; a number of 5,000 digits; brackets a thousand deep
         raise DocumentError(f"{where}: not usable JSON ({error}), expected one JSON object a line") from error
     if not isinstance(record, dict):
-        raise DocumentError(f"{where}: {_json_name(record)}, expected one JSON object a line")
+        raise DocumentError(f"{where}: {_name_type(record)}, expected one JSON object a line")
     return record
 
 
-def _json_name(value: object) -> str:
+def _name_type(value: object) -> str:
     if isinstance(value, list):
         return "a list"
     if isinstance(value, str):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..errors import DocumentError
-from ..files.bounded_lines import LineTooLong, bounded_lines, unzipped
+from ..files.bounded_lines import LineTooLong, open_unzipped, read_bounded_lines
 from ..files.regular_files import stream_regular
 from .document import Document
 
@@ -27,13 +27,13 @@ def is_stdin(path: PathLike) -> bool:
     return os.fspath(path) == "-"
 
 
-def raw_lines(path: PathLike, name: str = "") -> Iterator[tuple[str, bytes]]:
+def read_raw_lines(path: PathLike, name: str = "") -> Iterator[tuple[str, bytes]]:
     """FILE:LINE and the bytes of every line that is not blank, unzipped, without its end and without a BOM."""
     name = name or (STDIN if is_stdin(path) else os.fspath(path))
     number = 0
     try:
-        with _opened(path) as stream:
-            for raw in bounded_lines(unzipped(stream)):
+        with _open_stream(path) as stream:
+            for raw in read_bounded_lines(open_unzipped(stream)):
                 number += 1
                 line = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
                 if line.strip():
@@ -45,22 +45,22 @@ def raw_lines(path: PathLike, name: str = "") -> Iterator[tuple[str, bytes]]:
         raise DocumentError(f"{name}:{number + 1}: cannot be read ({why}): is the file there, and whole?") from error
 
 
-def _opened(path: PathLike) -> AbstractContextManager[IO[bytes]]:
+def _open_stream(path: PathLike) -> AbstractContextManager[IO[bytes]]:
     """A file, which is closed at the end, or stdin, which is not."""
     return nullcontext(sys.stdin.buffer) if is_stdin(path) else stream_regular(Path(path), links=True)
 
 
-def lines(path: PathLike, name: str = "") -> Iterator[tuple[str, str]]:
+def read_lines(path: PathLike, name: str = "") -> Iterator[tuple[str, str]]:
     """FILE:LINE and the text of every line that is not blank."""
-    for where, raw in raw_lines(path, name):
+    for where, raw in read_raw_lines(path, name):
         try:
             line = raw.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise not_utf8(where, error) from error
+            raise make_encoding_error(where, error) from error
         yield where, line
 
 
-def not_utf8(where: str, error: UnicodeDecodeError) -> DocumentError:
+def make_encoding_error(where: str, error: UnicodeDecodeError) -> DocumentError:
     """What to raise, and what to do about it."""
     return DocumentError(
         f"{where}: not UTF-8 (byte 0x{error.object[error.start]:02x} at position {error.start}), expected UTF-8: "
@@ -68,7 +68,7 @@ def not_utf8(where: str, error: UnicodeDecodeError) -> DocumentError:
     )
 
 
-def located_document(where: str, id: str, text: str, title: str, metadata: dict[str, Any]) -> Located:
+def make_located(where: str, id: str, text: str, title: str, metadata: dict[str, Any]) -> Located:
     """A document; what is wrong with it is told with its place."""
     try:
         return where, Document(id, text, title, metadata)
@@ -76,6 +76,6 @@ def located_document(where: str, id: str, text: str, title: str, metadata: dict[
         raise DocumentError(f"{where}: {error}") from error
 
 
-def documents_of(located: Iterable[Located]) -> Iterator[Document]:
+def drop_places(located: Iterable[Located]) -> Iterator[Document]:
     """Without their places."""
     return (document for _, document in located)

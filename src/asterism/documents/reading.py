@@ -13,20 +13,20 @@ from pathlib import Path
 from ..errors import DocumentError
 from ..files.regular_files import KINDS
 from .document import Document
-from .jsonl import located_jsonl, read_jsonl
-from .lines import STDIN, Located, PathLike, documents_of, is_stdin, raw_lines
-from .texts import TEXT_SUFFIXES, located_texts, read_text_folder
-from .tsv import is_header, located_tsv, read_tsv
+from .jsonl import read_jsonl, read_located_jsonl
+from .lines import STDIN, Located, PathLike, drop_places, is_stdin, read_raw_lines
+from .texts import TEXT_SUFFIXES, read_located_texts, read_text_folder
+from .tsv import is_header, read_located_tsv, read_tsv
 
 __all__ = [
     "STDIN",
     "Located",
     "count_documents",
-    "located_documents",
-    "located_jsonl",
-    "located_tsv",
     "read_documents",
     "read_jsonl",
+    "read_located_documents",
+    "read_located_jsonl",
+    "read_located_tsv",
     "read_text_folder",
     "read_tsv",
 ]
@@ -39,55 +39,55 @@ ACCEPTED = (
 
 def read_documents(path: PathLike) -> Iterator[Document]:
     """What there is at `path`, by its name: JSON lines, tab-separated lines, texts, a BEIR folder; "-" is stdin."""
-    return documents_of(located_documents(path))
+    return drop_places(read_located_documents(path))
 
 
-def located_documents(path: PathLike) -> Iterator[Located]:
+def read_located_documents(path: PathLike) -> Iterator[Located]:
     """The same, each with its FILE:LINE."""
-    reader, source = _reader(path)
+    reader, source = _choose_reader(path)
     return reader(source)
 
 
 def count_documents(path: PathLike) -> int | None:
     """How many documents `read_documents` will give; None where only reading them tells."""
     try:
-        reader, source = _reader(path)
-        if reader is located_texts or is_stdin(path) or not Path(source).is_file():
+        reader, source = _choose_reader(path)
+        if reader is read_located_texts or is_stdin(path) or not Path(source).is_file():
             return None
-        lines = raw_lines(source)
+        lines = read_raw_lines(source)
         first = next(lines, None)
         if first is None:
             return 0
-        header = reader is located_tsv and is_header(first[1].decode("utf-8", "replace").split("\t"))
+        header = reader is read_located_tsv and is_header(first[1].decode("utf-8", "replace").split("\t"))
         return sum(1 for _ in lines) + (not header)
     except DocumentError:
         return None
 
 
-def _reader(path: PathLike) -> tuple[Callable[[PathLike], Iterator[Located]], PathLike]:
+def _choose_reader(path: PathLike) -> tuple[Callable[[PathLike], Iterator[Located]], PathLike]:
     """The function that reads `path`, and what to call it with."""
     if is_stdin(path):
-        return located_jsonl, path
+        return read_located_jsonl, path
     source = Path(path)
-    kind = _kind(source)
+    kind = _find_kind(source)
     if kind == stat.S_IFDIR:
         for name in ("corpus.jsonl", "corpus.jsonl.gz"):
             if os.path.lexists(source / name):  # what is no regular file is refused, not passed over
-                return located_jsonl, source / name
-        return located_texts, source
+                return read_located_jsonl, source / name
+        return read_located_texts, source
     if kind != stat.S_IFREG:
         raise DocumentError(f"{source} is a {KINDS.get(kind, 'special file')}, expected {ACCEPTED}")
     plain = source.name.lower().removesuffix(".gz")
     if plain.endswith((".jsonl", ".json")):
-        return located_jsonl, source
+        return read_located_jsonl, source
     if plain.endswith(".tsv"):
-        return located_tsv, source
+        return read_located_tsv, source
     if source.suffix.lower() in TEXT_SUFFIXES:
-        return located_texts, source
+        return read_located_texts, source
     raise DocumentError(f"{source} is of a kind that is not known, expected {ACCEPTED}")
 
 
-def _kind(source: Path) -> int:
+def _find_kind(source: Path) -> int:
     """Of what the path leads to."""
     try:
         return stat.S_IFMT(os.stat(source).st_mode)

@@ -36,10 +36,10 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef
 Entry = tuple[str, str, str, str | None]  # id, title, kind, docstring
 
 
-def stdlib_documents() -> Iterator[Document]:
+def read_stdlib_documents() -> Iterator[Document]:
     """One document for each public module, class, method and function that has a docstring, sorted by id."""
     found: dict[str, Document] = {}
-    for module, entries in _modules():
+    for module, entries in _read_modules():
         for id, title, kind, docstring in entries:
             text = inspect.cleandoc(docstring or "").strip()
             if text and id not in found:
@@ -50,12 +50,12 @@ def stdlib_documents() -> Iterator[Document]:
     yield from (found[id] for id in sorted(found))
 
 
-def _modules() -> Iterator[tuple[str, Iterator[Entry]]]:
+def _read_modules() -> Iterator[tuple[str, Iterator[Entry]]]:
     stdlib = Path(sysconfig.get_path("stdlib"))
-    for module, file in sorted(_python_files(stdlib)):
-        yield module, _entries_of_file(module, file)
-    for module in _c_modules(stdlib):
-        yield module, _entries_of_c_module(module)
+    for module, file in sorted(_find_python_files(stdlib)):
+        yield module, _parse_file(module, file)
+    for module in _find_c_modules(stdlib):
+        yield module, _inspect_c_module(module)
 
 
 def _is_public(name: str) -> bool:
@@ -65,7 +65,7 @@ def _is_public(name: str) -> bool:
 # --- Python files ---
 
 
-def _python_files(stdlib: Path) -> Iterator[tuple[str, Path]]:
+def _find_python_files(stdlib: Path) -> Iterator[tuple[str, Path]]:
     """Dotted name and path of every public module's source."""
     for folder, below, files in os.walk(stdlib):
         package = Path(folder).relative_to(stdlib).parts
@@ -77,7 +77,7 @@ def _python_files(stdlib: Path) -> Iterator[tuple[str, Path]]:
                 yield ".".join(parts), Path(folder) / file
 
 
-def _entries_of_file(module: str, file: Path) -> Iterator[Entry]:
+def _parse_file(module: str, file: Path) -> Iterator[Entry]:
     try:
         with warnings.catch_warnings():  # escapes such as "\d" in old files
             warnings.simplefilter("ignore", SyntaxWarning)
@@ -86,39 +86,39 @@ def _entries_of_file(module: str, file: Path) -> Iterator[Entry]:
     except (OSError, SyntaxError, ValueError, RecursionError):
         return
     yield module, module, "module", ast.get_docstring(tree, clean=False)
-    yield from _definitions(module, tree.body, "function")
+    yield from _find_definitions(module, tree.body, "function")
 
 
-def _definitions(parent: str, body: list[ast.stmt], kind: str) -> Iterator[Entry]:
+def _find_definitions(parent: str, body: list[ast.stmt], kind: str) -> Iterator[Entry]:
     """Classes and functions of a module's or class's body, also those below an if, a try or a with."""
     for node in body:
         if isinstance(node, ast.If | ast.Try | ast.With):
-            yield from _definitions(parent, _statements(node), kind)
+            yield from _find_definitions(parent, _list_statements(node), kind)
         elif isinstance(node, Definition | ast.ClassDef) and _is_public(node.name):
             name = f"{parent}.{node.name}"
             docstring = ast.get_docstring(node, clean=False)
             if isinstance(node, ast.ClassDef):
-                yield name, name + _class_signature(node) if docstring else name, "class", docstring
-                yield from _definitions(name, node.body, "method")
+                yield name, name + _write_class_signature(node) if docstring else name, "class", docstring
+                yield from _find_definitions(name, node.body, "method")
             elif docstring:
-                yield name, name + _signature(node, kind == "method"), kind, docstring
+                yield name, name + _write_signature(node, kind == "method"), kind, docstring
 
 
-def _statements(node: ast.If | ast.Try | ast.With) -> list[ast.stmt]:
+def _list_statements(node: ast.If | ast.Try | ast.With) -> list[ast.stmt]:
     """Of all branches, in order."""
     handlers = [statement for handler in getattr(node, "handlers", []) for statement in handler.body]
     return [*node.body, *handlers, *getattr(node, "orelse", []), *getattr(node, "finalbody", [])]
 
 
-def _class_signature(node: ast.ClassDef) -> str:
+def _write_class_signature(node: ast.ClassDef) -> str:
     """How it is called, where the class itself has an __init__."""
     for statement in node.body:
         if isinstance(statement, ast.FunctionDef) and statement.name == "__init__":
-            return _signature(statement, True)
+            return _write_signature(statement, True)
     return ""
 
 
-def _signature(node: Definition, is_method: bool) -> str:
+def _write_signature(node: Definition, is_method: bool) -> str:
     """As a caller sees it: without self or cls; nothing for a property."""
     decorators = {ast.unparse(decorator).split(".")[-1] for decorator in node.decorator_list}
     if decorators & {"property", "cached_property", "abstractproperty", "setter", "DynamicClassAttribute"}:
@@ -134,7 +134,7 @@ def _signature(node: Definition, is_method: bool) -> str:
 # --- modules in C ---
 
 
-def _c_modules(stdlib: Path) -> list[str]:
+def _find_c_modules(stdlib: Path) -> list[str]:
     """Public modules that are built in, or a shared library of the standard library's own."""
     shared = {
         str(stdlib / "lib-dynload"),
@@ -151,27 +151,27 @@ def _c_modules(stdlib: Path) -> list[str]:
     return sorted(found)
 
 
-def _entries_of_c_module(name: str) -> Iterator[Entry]:
+def _inspect_c_module(name: str) -> Iterator[Entry]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # audioop, nis, spwd …
             module = importlib.import_module(name)
     except ImportError:  # a library that it needs is not there
         return
-    yield name, name, "module", _docstring(module)
+    yield name, name, "module", _get_docstring(module)
     for key, value in sorted(vars(module).items()):
         is_its_own = getattr(value, "__module__", None) == name and getattr(value, "__name__", None) == key
         if not is_its_own or not _is_public(key):
             continue
         if isinstance(value, type):
-            yield f"{name}.{key}", f"{name}.{key}", "class", _docstring(value)
+            yield f"{name}.{key}", f"{name}.{key}", "class", _get_docstring(value)
             for method, routine in sorted(vars(value).items()):
                 if _is_public(method) and isinstance(routine, C_ROUTINES):
-                    yield f"{name}.{key}.{method}", f"{name}.{key}.{method}", "method", _docstring(routine)
+                    yield f"{name}.{key}.{method}", f"{name}.{key}.{method}", "method", _get_docstring(routine)
         elif isinstance(value, types.BuiltinFunctionType):
-            yield f"{name}.{key}", f"{name}.{key}", "function", _docstring(value)
+            yield f"{name}.{key}", f"{name}.{key}", "function", _get_docstring(value)
 
 
-def _docstring(thing: object) -> str | None:
+def _get_docstring(thing: object) -> str | None:
     docstring = (thing.__func__ if isinstance(thing, staticmethod) else thing).__doc__
     return docstring if isinstance(docstring, str) else None

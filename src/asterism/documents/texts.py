@@ -9,9 +9,9 @@ from typing import NoReturn
 
 from ..errors import DocumentError
 from ..files.regular_files import read_regular
-from .chunks import chunks_of, first_heading
+from .chunks import cut_chunks, find_first_heading
 from .document import Document
-from .lines import Located, PathLike, documents_of, located_document, not_utf8
+from .lines import Located, PathLike, drop_places, make_encoding_error, make_located
 
 TEXT_SUFFIXES = (".txt", ".md")
 LARGEST_TEXT = 1 << 28  # bytes of one file
@@ -22,21 +22,21 @@ def read_text_folder(path: PathLike) -> Iterator[Document]:
 
     Names that begin with a dot are skipped. The characters of the file are those of UTF-8, newlines as they are.
     """
-    return documents_of(located_texts(path))
+    return drop_places(read_located_texts(path))
 
 
-def located_texts(path: PathLike) -> Iterator[Located]:
+def read_located_texts(path: PathLike) -> Iterator[Located]:
     """The same, each with its FILE:LINE."""
     root = Path(path)
     alone = os.path.isfile(root)
-    files = [root.name] if alone else _text_files(root)
+    files = [root.name] if alone else _find_text_files(root)
     if not files:
         raise DocumentError(f"{root}: no .txt or .md file below, expected at least one")
     for name in files:
-        yield from _chunked_file(root if alone else root / name, name)
+        yield from _read_chunks(root if alone else root / name, name)
 
 
-def _text_files(root: Path) -> list[str]:
+def _find_text_files(root: Path) -> list[str]:
     """Relative POSIX paths, sorted."""
     found = []
 
@@ -53,18 +53,18 @@ def _text_files(root: Path) -> list[str]:
     return sorted(found)
 
 
-def _chunked_file(file: Path, name: str) -> Iterator[Located]:
+def _read_chunks(file: Path, name: str) -> Iterator[Located]:
     try:
         raw = read_regular(file, LARGEST_TEXT, links=True)
         content = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise not_utf8(f"{file}:{line}", error) from error
+        raise make_encoding_error(f"{file}:{line}", error) from error
     except OSError as error:
         raise DocumentError(f"{file}:1: cannot be read ({error.strerror}), expected a text file") from error
-    title = first_heading(content) or Path(name).stem
+    title = find_first_heading(content) or Path(name).stem
     line, counted = 1, 0
-    for number, (begin, end) in enumerate(chunks_of(content), 1):
+    for number, (begin, end) in enumerate(cut_chunks(content), 1):
         line, counted = line + content.count("\n", counted, begin), begin
         place = {"path": name, "chunk": number, "begin": begin, "end": end}
-        yield located_document(f"{file}:{line}", f"{name}#{number}", content[begin:end], title, place)
+        yield make_located(f"{file}:{line}", f"{name}#{number}", content[begin:end], title, place)

@@ -7,31 +7,31 @@ from typing import Any
 
 from ..errors import DocumentError
 from .document import Document
-from .lines import Located, PathLike, documents_of, lines, located_document
+from .lines import Located, PathLike, drop_places, make_located, read_lines
 
 MOST_LISTED = 20
 
 
 def read_tsv(path: PathLike) -> Iterator[Document]:
     """Columns id, text or id, title, text; or as a header line says that begins with `id` or `_id`. No quoting."""
-    return documents_of(located_tsv(path))
+    return drop_places(read_located_tsv(path))
 
 
-def located_tsv(path: PathLike, name: str = "") -> Iterator[Located]:
+def read_located_tsv(path: PathLike, name: str = "") -> Iterator[Located]:
     """The same, each with its FILE:LINE; `name` stands for FILE."""
     columns: list[str] = []
-    for where, line in lines(path, name):
+    for where, line in read_lines(path, name):
         cells = line.split("\t")
         if not columns:
-            columns = _columns(where, cells)
+            columns = _name_columns(where, cells)
             if is_header(cells):
                 continue
         if len(cells) != len(columns):
             raise DocumentError(
-                f"{where}: {len(cells)} columns, expected {len(columns)} ({_listed(columns)}) as in the first line"
+                f"{where}: {len(cells)} columns, expected {len(columns)} ({_join_names(columns)}) as in the first line"
             )
         row: dict[str, Any] = dict(zip(columns, cells, strict=True))
-        yield located_document(where, row.pop("_id"), row.pop("text"), row.pop("title", ""), row)
+        yield make_located(where, row.pop("_id"), row.pop("text"), row.pop("title", ""), row)
 
 
 def is_header(cells: list[str]) -> bool:
@@ -39,7 +39,7 @@ def is_header(cells: list[str]) -> bool:
     return cells[0].lower() in ("id", "_id")
 
 
-def _columns(where: str, cells: list[str]) -> list[str]:
+def _name_columns(where: str, cells: list[str]) -> list[str]:
     """The names of the columns, from the first line: of what is in them, or of how many there are."""
     if not is_header(cells):
         known = {2: ["_id", "text"], 3: ["_id", "title", "text"]}
@@ -51,7 +51,7 @@ def _columns(where: str, cells: list[str]) -> list[str]:
         return known[len(cells)]
     names = ["_id"] + [cell.lower() if cell.lower() in ("text", "title") else cell for cell in cells[1:]]
     if "text" not in names:
-        raise DocumentError(f"{where}: the header has no column text: it has {_listed(cells)}")
+        raise DocumentError(f"{where}: the header has no column text: it has {_join_names(cells)}")
     before: set[str] = set()
     for number, name in enumerate(names, 1):
         if not name or name in before:
@@ -60,6 +60,6 @@ def _columns(where: str, cells: list[str]) -> list[str]:
     return names
 
 
-def _listed(names: list[str]) -> str:
+def _join_names(names: list[str]) -> str:
     """For a message, not too many."""
     return ", ".join(names[:MOST_LISTED]) + (", …" if len(names) > MOST_LISTED else "")

@@ -1,137 +1,159 @@
-"""From a model's outputs, batch by batch, to the views of a chunk of texts, in order."""
+"""The rows of a chunk of texts to its views: run batch by batch, then put together in the order of the texts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..representations import LexicalWeights, Representations, TokenVectors
-from .batching import Batch
+from ..settings import View
+from .batching import Batch, Mask, make_batches
 from .checkpoints.checkpoint import Checkpoint
-from .graph.heads import through
-from .runtimes.backbone import Floats, Output
+from .graph.heads import Pooling, apply_layers
+from .runtimes.backbone import Backbone, Floats, Output
 from .tokens import TextRules, TokenisedTexts
 
-Mask = npt.NDArray[np.bool_]
+Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Side:
-    """Documents or queries of a model: rules, ids without a vector, ids without a lexical weight (vocabulary,)."""
+    """How the documents, or the queries, of a model are encoded.
+
+    skipped (vocabulary,)   ids without a vector
+    dropped (vocabulary,)   ids without a lexical weight
+    constant                whether a text has C vectors that are pooled from the states
+    repeated_cls            the id of [CLS] if a text has several, whose mean is the dense vector; else None
+    pooling                 which states the dense vector is made of
+    outputs                 what the model must give for each view
+    """
 
     rules: TextRules
     skipped: Mask
     dropped: Mask
-    constant: bool  # C vectors a text, pooled from the states
-    repeated_cls: int | None  # the id that is averaged where there are several [CLS]
+    constant: bool
+    repeated_cls: int | None
+    pooling: Pooling
+    outputs: Mapping[View, Output]
 
 
 @dataclass(frozen=True)
 class BatchViews:
-    """What counts of one batch's outputs.
+    """What is kept of one batch's outputs.
 
-    pooled (rows, hidden) sums and shares (rows,); row, id and weight of each term (n,); vectors (n, d) and how many
-    belong to each row.
+    numbers (rows,) of the rows; pooled (rows, hidden) sums and shares (rows,); row, id and weight of each term (n,);
+    vectors (n, d) and how many belong to each row.
     """
 
-    numbers: npt.NDArray[np.int64]
+    numbers: Numbers
     pooled: tuple[Floats, Floats] | None = None
-    terms: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats] | None = None
-    vectors: tuple[Floats, npt.NDArray[np.int64]] | None = None
+    terms: tuple[Numbers, Numbers, Floats] | None = None
+    vectors: tuple[Floats, Numbers] | None = None
 
 
-def outputs_for(views: Sequence[str], side: Side) -> list[Output]:
-    """What the model must give for these views."""
-    of_view: dict[str, Output] = {
-        "dense": "pooled",
-        "lexical": "lexical",
-        "multi": "states" if side.constant else "vectors",
-    }
-    return [of_view[view] for view in views]
-
-
-def with_vectors(side: Side, batch: Batch) -> Mask:
-    """(rows, tokens) the places that have a vector, unless vectors are pooled."""
-    counts = batch.own() & ~side.skipped[batch.ids]
-    if not side.rules.first_counts:
-        counts[:, 0] = False
-    return counts
-
-
-def counted(checkpoint: Checkpoint, side: Side, batch: Batch, shares: Floats, found: dict[str, Floats]) -> BatchViews:
-    """Of padded outputs, what counts; done where they are made, so that little is kept."""
-    pooled, terms, vectors = None, None, None
-    if "pooled" in found:
-        pooled = (found["pooled"], shares.sum(axis=1))
-    if "lexical" in found:
-        rows, places = np.nonzero(batch.own() & batch.seen() & ~side.dropped[batch.ids] & (found["lexical"] > 0))
-        terms = (batch.numbers[rows], batch.ids[rows, places], found["lexical"][rows, places])
-    if "states" in found and checkpoint.multi:
-        made = checkpoint.multi.pooled(found["states"])  # (rows, C, d)
-        vectors = (made.reshape(-1, made.shape[2]), np.full(len(made), made.shape[1]))
-    elif "vectors" in found:
-        counts = with_vectors(side, batch)
-        vectors = (found["vectors"][counts], counts.sum(axis=1))
-    return BatchViews(batch.numbers, pooled, terms, vectors)
-
-
-@dataclass
-class Assembly:
-    """Puts the batches of one chunk together; rows of a text (its windows) become one."""
+@dataclass(frozen=True)
+class ChunkEncoder:
+    """Runs a checkpoint on chunks of texts, about `batch_tokens` ids at a time."""
 
     checkpoint: Checkpoint
-    texts: TokenisedTexts
-    _parts: list[BatchViews] = field(default_factory=list)
+    backbone: Backbone
+    batch_tokens: int
 
-    def take(self, part: BatchViews) -> None:
-        """Batches come in any order of lengths."""
-        self._parts.append(part)
+    def encode(self, texts: TokenisedTexts, side: Side, views: Sequence[View]) -> Representations:
+        """These views of all texts of a chunk."""
+        wanted = [side.outputs[view] for view in views]
+        parts = []
+        for batch in make_batches(texts.rows, self.batch_tokens):
+            shares = _weigh_states(side, batch)
+            found = self.backbone.run(wanted, batch, shares)
+            parts.append(self._select(side, batch, shares, found))
+        return self._assemble(texts, parts)
 
-    def representations(self) -> Representations:
-        """All views that the batches had."""
-        texts, first = self.texts.texts, self._parts[0]
-        text_of = np.array([row.text for row in self.texts.rows], np.int64)
+    def _select(self, side: Side, batch: Batch, shares: Floats, found: Mapping[str, Floats]) -> BatchViews:
+        """The outputs without padding; selected batch by batch, so that little is kept in memory."""
+        pooled, terms, vectors = None, None, None
+        if "pooled" in found:
+            pooled = (found["pooled"], shares.sum(axis=1))
+        if "lexical" in found:
+            weighed = batch.own & batch.seen & ~side.dropped[batch.ids] & (found["lexical"] > 0)
+            rows, places = np.nonzero(weighed)
+            terms = (batch.numbers[rows], batch.ids[rows, places], found["lexical"][rows, places])
+        if "states" in found and self.checkpoint.multi:
+            made = self.checkpoint.multi.pool_states(found["states"])  # (rows, C, d)
+            vectors = (made.reshape(-1, made.shape[2]), np.full(len(made), made.shape[1]))
+        elif "vectors" in found:
+            places_with_vector = find_places_with_vector(side, batch)
+            vectors = (found["vectors"][places_with_vector], places_with_vector.sum(axis=1))
+        return BatchViews(batch.numbers, pooled, terms, vectors)
+
+    def _assemble(self, texts: TokenisedTexts, parts: Sequence[BatchViews]) -> Representations:
+        """All views that the batches have; the rows (windows) of a text become one."""
+        first = parts[0]
+        text_of = np.array([row.text for row in texts.rows], np.int64)
         return Representations(
-            texts,
-            self._dense(text_of) if first.pooled else None,
-            self._lexical(text_of) if first.terms else None,
-            self._vectors(text_of) if first.vectors else None,
-            self.texts.truncated,
+            texts.texts,
+            self._assemble_dense(texts.texts, text_of, parts) if first.pooled else None,
+            _assemble_lexical(texts.texts, text_of, parts) if first.terms else None,
+            _assemble_vectors(texts.texts, text_of, parts) if first.vectors else None,
+            texts.truncated,
         )
 
-    def _each(self, name: str) -> list[tuple[npt.NDArray[np.int64], Any]]:
-        return [(part.numbers, getattr(part, name)) for part in self._parts]
-
-    def _dense(self, text_of: npt.NDArray[np.int64]) -> Floats:
-        parts = self._each("pooled")
-        sums = np.zeros((self.texts.texts, parts[0][1][0].shape[1]), np.float32)
-        shares = np.zeros(self.texts.texts, np.float32)
-        for numbers, (pooled, share) in parts:
+    def _assemble_dense(self, texts: int, text_of: Numbers, parts: Sequence[BatchViews]) -> Floats:
+        """(texts, d): the mean over the windows of a text, weighted by their shares, then the layers."""
+        found = _list_outputs(parts, "pooled")
+        sums = np.zeros((texts, found[0][1][0].shape[1]), np.float32)
+        shares = np.zeros(texts, np.float32)
+        for numbers, (pooled, share) in found:
             np.add.at(sums, text_of[numbers], pooled)
             np.add.at(shares, text_of[numbers], share)
         layers = self.checkpoint.dense.layers if self.checkpoint.dense else ()
         sums /= shares[:, None]
-        return np.ascontiguousarray(through(layers, sums))
+        return np.ascontiguousarray(apply_layers(layers, sums))
 
-    def _lexical(self, text_of: npt.NDArray[np.int64]) -> LexicalWeights:
-        rows, terms, weights = (
-            np.concatenate(column) for column in zip(*(terms for _, terms in self._each("terms")), strict=True)
-        )
-        return LexicalWeights.largest(self.texts.texts, text_of[rows], terms, weights)
 
-    def _vectors(self, text_of: npt.NDArray[np.int64]) -> TokenVectors:
-        parts = self._each("vectors")
-        sizes = np.zeros(len(text_of), np.int64)
-        for numbers, (_, counts) in parts:
-            sizes[numbers] = counts
-        begins = np.concatenate([[0], np.cumsum(sizes)])
-        flat = np.empty((begins[-1], parts[0][1][0].shape[1]), np.float32)
-        for numbers, (vectors, counts) in parts:
-            for number, rows in zip(numbers, np.split(vectors, np.cumsum(counts)[:-1]), strict=True):
-                flat[begins[number] : begins[number + 1]] = rows
-        texts = np.bincount(text_of, sizes, self.texts.texts).astype(np.int64)
-        return TokenVectors(flat, np.concatenate([[0], np.cumsum(texts)]))
+def find_places_with_vector(side: Side, batch: Batch) -> Mask:
+    """(rows, tokens) the places that have a vector, unless vectors are pooled."""
+    places = batch.own & ~side.skipped[batch.ids]
+    if not side.rules.first_counts:
+        places[:, 0] = False
+    return places
+
+
+def _weigh_states(side: Side, batch: Batch) -> Floats:
+    """(rows, tokens) each state's share of the dense vector; a text's shares are divided by their sum later."""
+    if side.pooling == "mean":
+        return (batch.own & batch.seen).astype(np.float32)
+    shares = np.zeros(batch.ids.shape, np.float32)
+    if side.repeated_cls is not None:
+        shares[(batch.ids == side.repeated_cls) & batch.seen] = 1
+    shares[:, 0] = 1
+    return shares
+
+
+def _list_outputs(parts: Sequence[BatchViews], name: str) -> list[tuple[Numbers, Any]]:
+    return [(part.numbers, getattr(part, name)) for part in parts]
+
+
+def _assemble_lexical(texts: int, text_of: Numbers, parts: Sequence[BatchViews]) -> LexicalWeights:
+    rows, terms, weights = (
+        np.concatenate(column) for column in zip(*(terms for _, terms in _list_outputs(parts, "terms")), strict=True)
+    )
+    return LexicalWeights.from_largest(texts, text_of[rows], terms, weights)
+
+
+def _assemble_vectors(texts: int, text_of: Numbers, parts: Sequence[BatchViews]) -> TokenVectors:
+    found = _list_outputs(parts, "vectors")
+    sizes = np.zeros(len(text_of), np.int64)
+    for numbers, (_, counts) in found:
+        sizes[numbers] = counts
+    begins = np.concatenate([[0], np.cumsum(sizes)])
+    flat = np.empty((begins[-1], found[0][1][0].shape[1]), np.float32)
+    for numbers, (vectors, counts) in found:
+        for number, rows in zip(numbers, np.split(vectors, np.cumsum(counts)[:-1]), strict=True):
+            flat[begins[number] : begins[number + 1]] = rows
+    vectors_of_texts = np.bincount(text_of, sizes, texts).astype(np.int64)
+    return TokenVectors(flat, np.concatenate([[0], np.cumsum(vectors_of_texts)]))

@@ -1,4 +1,4 @@
-"""Rows of similar length together, under a budget of tokens."""
+"""Rows of similar length together, up to a number of tokens."""
 
 from __future__ import annotations
 
@@ -8,50 +8,44 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .graph.heads import Pooling
 from .tokens import Row
+
+Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Padded rows: ids (rows, tokens) int64, lengths (rows,) int32: how many tokens are seen; numbers of the rows."""
+    """Padded rows for one forward pass.
+
+    numbers (rows,)         which of the given rows they are
+    ids (rows, tokens)      int64, padded with 0
+    lengths (rows,)         int32, how many tokens attention sees
+    seen (rows, tokens)     the tokens that attention sees
+    own (rows, tokens)      the row's own tokens: neither padding nor the context of a window
+    """
 
     numbers: npt.NDArray[np.int64]
-    rows: list[Row]
     ids: npt.NDArray[np.int64]
     lengths: npt.NDArray[np.int32]
-
-    def own(self) -> npt.NDArray[np.bool_]:
-        """(rows, tokens) the rows' own places: neither padding nor the context of a window."""
-        place = np.arange(self.ids.shape[1])
-        begin, end = (np.array([getattr(row, name) for row in self.rows])[:, None] for name in ("begin", "end"))
-        return np.asarray((place >= begin) & (place < end))
-
-    def seen(self) -> npt.NDArray[np.bool_]:
-        """(rows, tokens) the places that attention sees."""
-        return np.asarray(np.arange(self.ids.shape[1]) < self.lengths[:, None])
-
-    def shares(self, pooling: Pooling, repeated_cls: int | None) -> npt.NDArray[np.float32]:
-        """(rows, tokens) each state's share of the dense vector; a text's shares are divided by their sum later."""
-        if pooling == "mean":
-            return (self.own() & self.seen()).astype(np.float32)
-        chosen = np.zeros(self.ids.shape, bool)
-        if repeated_cls is not None:
-            chosen = (self.ids == repeated_cls) & self.seen()
-        chosen[:, 0] = True
-        return chosen.astype(np.float32)
+    seen: Mask
+    own: Mask
 
 
-def batches(rows: Sequence[Row], tokens: int) -> Iterator[Batch]:
-    """The longest first, so that what needs most memory comes first; about `tokens` ids in each."""
+def make_batches(rows: Sequence[Row], tokens: int) -> Iterator[Batch]:
+    """Batches of about `tokens` ids each; the longest rows first, because they need the most memory."""
     order = np.argsort([-len(row.ids) for row in rows], kind="stable")
     start = 0
     while start < len(order):
         width = max(1, len(rows[order[start]].ids))
         numbers = order[start : start + max(1, tokens // width)]
-        chosen = [rows[i] for i in numbers]
-        ids = np.zeros((len(chosen), width), np.int64)
-        for line, row in zip(ids, chosen, strict=True):
-            line[: len(row.ids)] = row.ids
-        yield Batch(numbers, chosen, ids, np.array([row.attended for row in chosen], np.int32))
-        start += len(chosen)
+        yield _pad(numbers, [rows[i] for i in numbers], width)
+        start += len(numbers)
+
+
+def _pad(numbers: npt.NDArray[np.int64], rows: Sequence[Row], width: int) -> Batch:
+    ids = np.zeros((len(rows), width), np.int64)
+    for line, row in zip(ids, rows, strict=True):
+        line[: len(row.ids)] = row.ids
+    places = np.arange(width)
+    lengths, begins, ends = np.array([(row.attended, row.begin, row.end) for row in rows], np.int32).T[:, :, None]
+    return Batch(numbers, ids, lengths[:, 0].copy(), places < lengths, (places >= begins) & (places < ends))

@@ -7,24 +7,23 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import InputError, SettingError, TextError
-from ..models.file_hashes import remembered_hashes
+from ..models.file_hashes import find_hashes
 from ..representations import LexicalWeights, Representations, TokenVectors
 from ..settings import VIEWS, EncoderSettings, View, cores
 from ..terms.counting import TermSpan
-from .assembling import Assembly, Side, counted, outputs_for
-from .batching import batches
+from .assembling import ChunkEncoder, Side
 from .checkpoints.checkpoint import Checkpoint
-from .graph.heads import width_after
+from .graph.heads import compute_width
 from .runtimes.backbone import Backbone
-from .runtimes.freed_memory import give_back
-from .spans import TokenSpan, token_spans
-from .token_terms import count_tokens, token_term_spans
-from .tokens import TextRules, TokenisedTexts, tokenised
+from .runtimes.freed_memory import return_freed_memory
+from .spans import TokenSpan, find_token_spans
+from .token_terms import count_tokens, find_token_terms
+from .tokens import TextRules, TokenisedTexts, tokenise
 
 Progress = Callable[[int], None]
 
@@ -32,28 +31,35 @@ CHUNK_TEXTS = 256  # texts that are sorted by length together: enough for even b
 CHUNK_BYTES = 1 << 26  # of token vectors, about, at three characters a token
 
 
+class Chunk(NamedTuple):
+    """Some texts, the number of the first, and whether it is known that none follow."""
+
+    first: int
+    texts: list[str]
+    is_last: bool
+
+
 class Encoder:
-    """A loaded model. Made by `load_encoder`."""
+    """A loaded model. Made by `load_encoder`.
+
+    views   those of dense, lexical, multi that the model has
+    """
 
     def __init__(self, checkpoint: Checkpoint, settings: EncoderSettings) -> None:
         """Load the weights into the runtime."""
         self._checkpoint = checkpoint
         self._settings = settings
-        self._since_given_back = 0
+        self._texts_since_return = 0
+        self.views: tuple[View, ...] = checkpoint.views
         pooled = checkpoint.multi.pooling if checkpoint.multi else None
-        self._document = self._side(checkpoint.document, "document_length", pooled is not None)
-        self._query = self._side(checkpoint.query, "query_length", False)
+        self._document = self._make_side(checkpoint.document, "document_length", pooled is not None)
+        self._query = self._make_side(checkpoint.query, "query_length", False)
         has_cls = bool(checkpoint.tokenizer.before and checkpoint.dense and checkpoint.dense.pooling == "cls")
         if settings.cls_every and not has_cls:
             raise SettingError("cls_every needs a model whose dense vector is the state of [CLS]")
-        self._backbone = _backbone(checkpoint, settings)
+        self._chunk_encoder = ChunkEncoder(checkpoint, _open_backbone(checkpoint, settings), settings.batch_tokens)
         head, hidden = checkpoint.multi, checkpoint.transformer.hidden
-        self._chunk_characters = 3 * CHUNK_BYTES // (4 * (width_after(head.layers, hidden) if head else hidden))
-
-    @property
-    def views(self) -> tuple[View, ...]:
-        """Of dense, lexical, multi: those the model has."""
-        return self._checkpoint.views
+        self._chunk_characters = 3 * CHUNK_BYTES // (4 * (compute_width(head.layers, hidden) if head else hidden))
 
     def describe(self) -> dict[str, Any]:
         """Family, views with their dimensions, lengths, and the files with their hashes."""
@@ -66,8 +72,8 @@ class Encoder:
         if probe.multi is not None:
             sizes["multi"] = probe.multi.dimensions
         pooling = checkpoint.multi.pooling if checkpoint.multi else None
-        constant = None if pooling is None else len(pooling.weight) // (sizes["multi"] if pooling.full else 1)
-        hashes = remembered_hashes(checkpoint.files)
+        constant = None if pooling is None else len(pooling.weight) // (sizes["multi"] if pooling.is_full else 1)
+        hashes = find_hashes(checkpoint.files)
         return {
             "family": checkpoint.family,
             "views": sizes,
@@ -83,13 +89,13 @@ class Encoder:
         self, texts: Iterable[str], *, views: Sequence[View] | None = None, progress: Progress | None = None
     ) -> Representations:
         """All views of some documents, or those of `views`; `progress` is called with the number of texts done."""
-        return self._joined(self._stream(texts, self._document, views, progress), views)
+        return self._concatenate(self._stream(texts, self._document, views, progress), views)
 
     def encode_query(
         self, texts: Iterable[str], *, views: Sequence[View] | None = None, progress: Progress | None = None
     ) -> Representations:
         """All views of some queries, or those of `views`."""
-        return self._joined(self._stream(texts, self._query, views, progress), views)
+        return self._concatenate(self._stream(texts, self._query, views, progress), views)
 
     def stream_documents(
         self, texts: Iterable[str], *, views: Sequence[View] | None = None, progress: Progress | None = None
@@ -102,11 +108,11 @@ class Encoder:
 
         None where vectors are pooled to a constant number: those stand for no single token.
         """
-        return self._spans(text, self._document)
+        return self._find_spans(text, self._document)
 
     def query_spans(self, text: str) -> list[TokenSpan] | None:
         """One for each row of `encode_query([text]).multi.flat`."""
-        return self._spans(text, self._query)
+        return self._find_spans(text, self._query)
 
     def count_tokens(self, texts: Sequence[str]) -> LexicalWeights:
         """The model's tokens as terms, and how often each is in a text: for BM25."""
@@ -114,17 +120,21 @@ class Encoder:
 
     def term_spans(self, text: str) -> list[TermSpan]:
         """The tokens that `count_tokens` counts, and that a lexical head weighs, with their places."""
-        return token_term_spans(self._checkpoint.tokenizer, self._checkpoint.document, text)
+        return find_token_terms(self._checkpoint.tokenizer, self._checkpoint.document, text)
 
-    def _spans(self, text: str, side: Side) -> list[TokenSpan] | None:
-        self._wanted(["multi"])
-        return None if side.constant else token_spans(self._checkpoint.tokenizer, side, text, self._settings.cls_every)
+    def _find_spans(self, text: str, side: Side) -> list[TokenSpan] | None:
+        self._check_views(["multi"])
+        return (
+            None
+            if side.constant
+            else find_token_spans(self._checkpoint.tokenizer, side, text, self._settings.cls_every)
+        )
 
-    def _side(self, rules: TextRules, setting: str, constant: bool) -> Side:
+    def _make_side(self, rules: TextRules, setting: str, constant: bool) -> Side:
         checkpoint, settings = self._checkpoint, self._settings
         length = getattr(settings, setting)
         if length:
-            least, most = checkpoint.tokenizer.shortest(rules), checkpoint.transformer.most_tokens
+            least, most = checkpoint.tokenizer.get_least_length(rules), checkpoint.transformer.most_tokens
             if rules.expand_to:
                 raise SettingError(f"{setting} is {length}, but this model always reads {rules.expand_to} tokens there")
             if length < least or (most is not None and length > most):
@@ -139,13 +149,23 @@ class Encoder:
         cls = checkpoint.tokenizer.before[0] if settings.cls_every and checkpoint.tokenizer.before else None
         if cls is not None:
             skipped[cls] = True
-        return Side(rules, skipped, dropped, constant, cls)
+        return Side(
+            rules,
+            skipped,
+            dropped,
+            constant,
+            cls,
+            checkpoint.dense.pooling if checkpoint.dense else "cls",
+            {"dense": "pooled", "lexical": "lexical", "multi": "states" if constant else "vectors"},
+        )
 
-    def _joined(self, parts: Iterator[Representations], views: Sequence[View] | None) -> Representations:
-        """Everything at once; for no texts at all, empty views of the right shape."""
+    def _concatenate(self, parts: Iterator[Representations], views: Sequence[View] | None) -> Representations:
+        """All parts as one; for no texts, empty views of the right shape."""
         found = list(parts)
+        if len(found) == 1:
+            return found[0]
         if found:
-            return Representations.joined(found)
+            return Representations.concatenate(found)
         one = self.encode_query(["a"], views=views)
         return Representations(
             0,
@@ -157,37 +177,46 @@ class Encoder:
     def _stream(
         self, texts: Iterable[str], side: Side, views: Sequence[View] | None, progress: Progress | None
     ) -> Iterator[Representations]:
-        """Wrong arguments are told at once, not when the first part is asked for."""
-        wanted = self._wanted(views)
+        """Wrong arguments raise here, not when the first part is asked for."""
+        wanted = self._check_views(views)
         if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
             raise TextError(f"one {type(texts).__name__} was given, expected several texts: put it into a list")
-        return self._parts(_chunks(texts, self._chunk_characters), side, wanted, progress)
+        return self._encode_chunks(_cut_chunks(texts, self._chunk_characters), side, wanted, progress)
 
-    def _parts(
-        self, chunks: Iterator[tuple[int, list[str]]], side: Side, views: Sequence[str], progress: Progress | None
+    def _encode_chunks(
+        self, chunks: Iterator[Chunk], side: Side, views: Sequence[View], progress: Progress | None
     ) -> Iterator[Representations]:
-        """Read and tokenise one chunk ahead while the model works on the one before."""
+        """Read and tokenise the next chunk in a thread while the model runs; a single chunk needs no thread."""
         done = 0
         with ThreadPoolExecutor(1) as ahead:
-            coming = ahead.submit(self._tokenised_next, chunks, side)
-            while (texts := coming.result()) is not None:
-                coming = ahead.submit(self._tokenised_next, chunks, side)
-                part = self._represented(texts, side, views)
+            chunk, texts = self._tokenise_next(chunks, side)
+            while texts is not None:
+                coming = None if chunk.is_last else ahead.submit(self._tokenise_next, chunks, side)
+                part = self._chunk_encoder.encode(texts, side, views)
                 done += part.texts
-                self._give_back(part.texts)
+                self._return_memory(part.texts)
                 if progress:
                     progress(done)
                 yield part
-                del part, texts  # not kept while the next ones are made
+                del part, texts  # free them while the next ones are made
+                chunk, texts = coming.result() if coming else (chunk, None)
 
-    def _give_back(self, texts: int) -> None:
-        """Now and then: single queries need not wait for it."""
-        self._since_given_back += texts
-        if self._since_given_back >= CHUNK_TEXTS:
-            self._since_given_back = 0
-            give_back()
+    def _tokenise_next(self, chunks: Iterator[Chunk], side: Side) -> tuple[Chunk, TokenisedTexts | None]:
+        """The next chunk and its rows; None after the last one."""
+        chunk = next(chunks, Chunk(0, [], True))
+        if not chunk.texts:
+            return chunk, None
+        settings, tokenizer = self._settings, self._checkpoint.tokenizer
+        return chunk, tokenise(tokenizer, side.rules, chunk.texts, settings.cls_every, chunk.first)
 
-    def _wanted(self, views: Sequence[View] | None) -> tuple[str, ...]:
+    def _return_memory(self, texts: int) -> None:
+        """Once in a while: single queries do not wait for it."""
+        self._texts_since_return += texts
+        if self._texts_since_return >= CHUNK_TEXTS:
+            self._texts_since_return = 0
+            return_freed_memory()
+
+    def _check_views(self, views: Sequence[View] | None) -> tuple[View, ...]:
         if views is None:
             return self.views
         if isinstance(views, str):
@@ -200,27 +229,11 @@ class Encoder:
             raise InputError(f"no view was asked for, expected some of {', '.join(self.views)}")
         return tuple(views)
 
-    def _tokenised_next(self, chunks: Iterator[tuple[int, list[str]]], side: Side) -> TokenisedTexts | None:
-        first, texts = next(chunks, (0, []))
-        if not texts:
-            return None
-        return tokenised(self._checkpoint.tokenizer, side.rules, texts, self._settings.cls_every, first)
 
-    def _represented(self, texts: TokenisedTexts, side: Side, views: Sequence[str]) -> Representations:
-        outputs = outputs_for(views, side)
-        pooling = self._checkpoint.dense.pooling if self._checkpoint.dense else "cls"
-        assembly = Assembly(self._checkpoint, texts)
-        for batch in batches(texts.rows, self._settings.batch_tokens):
-            shares = batch.shares(pooling, side.repeated_cls)
-            found = self._backbone.run(outputs, batch.ids, batch.lengths, shares)
-            assembly.take(counted(self._checkpoint, side, batch, shares, found))
-        return assembly.representations()
-
-
-def _chunks(texts: Iterable[str], most_characters: int) -> Iterator[tuple[int, list[str]]]:
-    """Number of the first text, and a few hundred of them, fewer where they are long."""
-    rest, first = iter(texts), 0
-    while True:
+def _cut_chunks(texts: Iterable[str], most_characters: int) -> Iterator[Chunk]:
+    """A few hundred texts at a time, fewer if they are long."""
+    rest, first, is_last = iter(texts), 0, False
+    while not is_last:
         chunk: list[str] = []
         characters = 0
         for text in islice(rest, CHUNK_TEXTS):
@@ -228,13 +241,13 @@ def _chunks(texts: Iterable[str], most_characters: int) -> Iterator[tuple[int, l
             characters += len(text) if isinstance(text, str) else 0
             if characters >= most_characters:
                 break
-        if not chunk:
-            return
-        yield first, chunk
+        is_last = len(chunk) < CHUNK_TEXTS and characters < most_characters
+        if chunk:
+            yield Chunk(first, chunk, is_last)
         first += len(chunk)
 
 
-def _backbone(checkpoint: Checkpoint, settings: EncoderSettings) -> Backbone:
+def _open_backbone(checkpoint: Checkpoint, settings: EncoderSettings) -> Backbone:
     threads = cores(settings.threads)
     if settings.runtime == "torch":
         from .runtimes.torch import TorchBackbone

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UnknownModel
-from ..models.registry import DEFAULT, HEADS, model_folder
+from ..models.registry import DEFAULT, HEADS, find_or_fetch
 from ..settings import EncoderSettings
 
 if TYPE_CHECKING:  # onnx and onnxruntime are loaded when a model is
@@ -20,22 +20,22 @@ def load_encoder(model: str | os.PathLike[str] = DEFAULT, **settings: Any) -> En
 
     The settings are those of EncoderSettings, e.g. `precision="int8"`. A named model is fetched if it is not here yet.
     """
-    chosen = EncoderSettings.of(settings)
+    chosen = EncoderSettings.from_json(settings)
     from .checkpoints.layouts import open_checkpoint
     from .encoder import Encoder
 
-    return Encoder(open_checkpoint(_folder(model)), chosen)
+    return Encoder(open_checkpoint(_find_folder(model)), chosen)
 
 
 def load_pair_scorer(model: str | os.PathLike[str], **settings: Any) -> PairScorer:
     """A cross-encoder from a folder: a sequence classifier of transformers, or our own layout with a pair section."""
-    chosen = EncoderSettings.of(settings)
+    chosen = EncoderSettings.from_json(settings)
     from .pair_scorer import PairScorer, open_pair_model
 
-    return PairScorer(open_pair_model(_folder(model)), chosen)
+    return PairScorer(open_pair_model(_find_folder(model)), chosen)
 
 
-def _folder(model: str | os.PathLike[str]) -> Path:
+def _find_folder(model: str | os.PathLike[str]) -> Path:
     """A folder that exists, else a name."""
     if not isinstance(model, str | os.PathLike):
         raise UnknownModel(f"{model!r} was given as a model, expected a folder or a name")
@@ -50,4 +50,4 @@ def _folder(model: str | os.PathLike[str]) -> Path:
     if name.startswith((".", "/", "~")):
         raise UnknownModel(f"there is no folder {folder}")
     own = HEADS / name
-    return own if os.path.exists(own / "asterism.json") else model_folder(name)
+    return own if os.path.exists(own / "asterism.json") else find_or_fetch(name)

@@ -16,23 +16,23 @@ import numpy.typing as npt
 from ..errors import CheckpointError, SettingError
 from ..settings import LARGEST, EncoderSettings, cores, whole_number
 from ..terms.texts import check_texts
-from .batching import batches
-from .checkpoints.checkpoint import Transformer, open_transformer, read_as, refuse_foreign_ids, refuse_unknown
+from .batching import make_batches
+from .checkpoints.checkpoint import Transformer, open_transformer, refuse_foreign_ids, refuse_unknown, translate_errors
 from .checkpoints.layouts import asterism
-from .checkpoints.settings import shown, texts
+from .checkpoints.settings import read_strings, shorten
 from .checkpoints.weights.files import open_weights
 from .checkpoints.weights.tensors import Weights
 from .graph.bert import Bert
 from .graph.graph import Graph
-from .graph.heads import Layers, Linear, through
+from .graph.heads import Layers, Linear, apply_layers
 from .runtimes.onnx import (
     OnnxSession,
-    file_parts,
-    kept_graph,
-    weights_folder,
+    find_weights_folder,
+    identify_files,
+    load_or_write_graph,
+    write_model,
     write_pooling,
-    written_model,
-    written_states,
+    write_states,
 )
 from .tokens import Row, TextRules, TextTokenizer
 
@@ -79,11 +79,11 @@ class PairScorer:
             model.transformer.most_tokens or LARGEST,
         )
         self.truncated = 0
-        folder = weights_folder(model.transformer.tensors(), model.folder)
-        graph = kept_graph(
-            ["pair", settings.precision, *file_parts(model.files)],
-            lambda: written_model(
-                lambda graph: _write(graph, model), settings.precision, model.tokenizer, model.transformer, folder
+        folder = find_weights_folder(model.transformer.list_tensors(), model.folder)
+        graph = load_or_write_graph(
+            ["pair", settings.precision, *identify_files(model.files)],
+            lambda: write_model(
+                lambda graph: _write_graph(graph, model), settings.precision, model.tokenizer, model.transformer, folder
             ),
         )
         self._session = OnnxSession(graph, folder, cores(settings.threads))
@@ -95,29 +95,29 @@ class PairScorer:
         check_texts([query], name="query")
         check_texts(texts)
         scores = np.zeros(len(texts), np.float32)
-        rows, seconds, shares = self._pairs(query, texts)
-        for batch in batches(rows, self._settings.batch_tokens):
-            place = np.arange(batch.ids.shape[1])
-            types = (place[None, :] >= seconds[batch.numbers][:, None]) & (place[None, :] < batch.lengths[:, None])
-            pool = np.zeros((len(batch.rows), 2, batch.ids.shape[1]), np.float32)
+        rows, seconds, shares = self._make_pairs(query, texts)
+        for batch in make_batches(rows, self._settings.batch_tokens):
+            rows_in_batch, tokens = batch.ids.shape
+            types = batch.seen & (np.arange(tokens) >= seconds[batch.numbers][:, None])
+            pool = np.zeros((rows_in_batch, 2, tokens), np.float32)
             for line, number in zip(pool, batch.numbers, strict=True):
                 for side, places in enumerate(shares[number]):
                     line[side, places] = 1 / len(places)
             inputs = {"ids": batch.ids, "lengths": batch.lengths, "types": types.astype(np.int64), "pool": pool}
             pooled = self._session.run(["pooled"], inputs)["pooled"]  # (rows, 2, hidden)
             if self._model.layers is not None:
-                scores[batch.numbers] = through(self._model.layers, pooled[:, 0])[:, 0]
+                scores[batch.numbers] = apply_layers(self._model.layers, pooled[:, 0])[:, 0]
             else:
                 scores[batch.numbers] = np.einsum("rh,rh->r", pooled[:, 0], pooled[:, 1])
         return scores
 
-    def _pairs(
+    def _make_pairs(
         self, query: str, texts: Sequence[str]
     ) -> tuple[list[Row], npt.NDArray[np.int64], list[list[list[int]]]]:
         """Rows, where the second part of each begins, and the places whose states count for query and text."""
         tokenizer, markers = self._model.tokenizer, self._model.markers
         first, *others = tokenizer.encode([query, *texts], TextRules(self._length))
-        before, between, after = tokenizer.pair_frame()
+        before, between, after = tokenizer.make_pair_frame()
         opening = [markers.query_begin] if markers else []
         closing = [markers.query_end] if markers else []
         leading = [markers.text] if markers else []
@@ -139,13 +139,13 @@ class PairScorer:
 
 def open_pair_model(folder: Path) -> PairModel:
     """Our own layout with a pair section, or a sequence classifier with one label."""
-    with read_as(folder, "cross-encoder"):
-        model = _own(folder) if asterism.recognises(folder) else _classifier_model(folder)
+    with translate_errors(folder, "cross-encoder"):
+        model = _open_own(folder) if asterism.recognises(folder) else _open_classifier(folder)
         refuse_foreign_ids(model.tokenizer, model.transformer)
         return model
 
 
-def _classifier_model(folder: Path) -> PairModel:
+def _open_classifier(folder: Path) -> PairModel:
     weights = open_weights(folder)
     transformer = open_transformer(folder, weights)
     tokenizer = TextTokenizer(folder)
@@ -153,15 +153,15 @@ def _classifier_model(folder: Path) -> PairModel:
         raise CheckpointError(
             f"{folder}: no cross-encoder of this architecture is known, expected BERT, RoBERTa or XLM-R"
         )
-    layers = _classifier(weights, transformer)
+    layers = _read_classifier(weights, transformer)
     known = [name for name in weights if name.startswith("classifier.") or ".pooler." in name]
     refuse_unknown(weights, transformer, known)
     return PairModel(
-        folder, transformer, tokenizer, (folder / "config.json", tokenizer.file, *weights.files()), layers, None
+        folder, transformer, tokenizer, (folder / "config.json", tokenizer.file, *weights.list_files()), layers, None
     )
 
 
-def _classifier(weights: Weights, transformer: Bert) -> Layers:
+def _read_classifier(weights: Weights, transformer: Bert) -> Layers:
     """BERT: pooler with tanh, then classifier; RoBERTa: dense with tanh, then out_proj."""
     hidden = transformer.hidden
     for inner, outer in (
@@ -169,45 +169,48 @@ def _classifier(weights: Weights, transformer: Bert) -> Layers:
         ("classifier.dense", "classifier.out_proj"),
     ):
         if f"{outer}.weight" in weights:
-            labels = len(weights.matrix(f"{outer}.weight", hidden))
+            labels = len(weights.read_matrix(f"{outer}.weight", hidden))
             if labels != 1:
                 raise CheckpointError(f"{weights.source}: {outer}.weight has {labels} labels, expected 1 for a score")
-            return (_layer(weights, inner, hidden, hidden, True), _layer(weights, outer, 1, hidden, False))
+            return (_read_layer(weights, inner, hidden, hidden, True), _read_layer(weights, outer, 1, hidden, False))
     raise CheckpointError(
         f"{weights.source} has no tensor classifier.weight or classifier.out_proj.weight, expected a cross-encoder"
     )
 
 
-def _layer(weights: Weights, name: str, outputs: int, inputs: int, tanh: bool) -> Linear:
-    weight, bias = weights.shaped(f"{name}.weight", (outputs, inputs)), weights.shaped(f"{name}.bias", (outputs,))
+def _read_layer(weights: Weights, name: str, outputs: int, inputs: int, tanh: bool) -> Linear:
+    weight, bias = (
+        weights.find_shaped(f"{name}.weight", (outputs, inputs)),
+        weights.find_shaped(f"{name}.bias", (outputs,)),
+    )
     return Linear(weight.read(), bias.read(), "tanh" if tanh else "identity")
 
 
-def _own(folder: Path) -> PairModel:
-    settings, backbone, heads = asterism.opened(folder)
+def _open_own(folder: Path) -> PairModel:
+    settings, backbone, heads = asterism.open_parts(folder)
     pair, file = settings.get("pair"), folder / asterism.SETTINGS
     if not isinstance(pair, dict) or len({"layers", "markers"} & set(pair)) != 1:
-        raise CheckpointError(f"{file}: pair is {shown(pair)}, expected layers over [CLS] or three markers")
+        raise CheckpointError(f"{file}: pair is {shorten(pair)}, expected layers over [CLS] or three markers")
     weights = open_weights(backbone)
     transformer = open_transformer(backbone, weights)
     tokenizer = TextTokenizer(backbone)
     reader = asterism.HeadReader(heads, transformer.hidden)
     markers = None
     if "markers" in pair:
-        tokens = texts(pair["markers"], "markers", file)
+        tokens = read_strings(pair["markers"], "markers", file)
         if len(tokens) != 3:
             raise CheckpointError(f"{file} has {len(tokens)} markers, expected three tokens")
-        markers = Markers(*(tokenizer.needed(token, "a marker") for token in tokens))
+        markers = Markers(*(tokenizer.require_id(token, "a marker") for token in tokens))
     return PairModel(
         backbone,
         transformer,
         tokenizer,
-        (file, *heads.files(), backbone / "config.json", tokenizer.file, *weights.files()),
-        reader.layers(pair["layers"]) if "layers" in pair else None,
+        (file, *heads.list_files(), backbone / "config.json", tokenizer.file, *weights.list_files()),
+        reader.read_layers(pair["layers"]) if "layers" in pair else None,
         markers,
     )
 
 
-def _write(graph: Graph, model: PairModel) -> None:
+def _write_graph(graph: Graph, model: PairModel) -> None:
     two_types = isinstance(model.transformer, Bert) and model.transformer.shape.types > 1
-    write_pooling(graph, written_states(graph, model.transformer, with_types=two_types), model.transformer.hidden)
+    write_pooling(graph, write_states(graph, model.transformer, with_types=two_types), model.transformer.hidden)

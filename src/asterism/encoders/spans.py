@@ -10,9 +10,9 @@ from itertools import pairwise
 import numpy as np
 
 from ..terms.texts import check_texts
-from .assembling import Side, with_vectors
-from .batching import batches
-from .tokens import TextRules, TextTokenizer, origins, rows_of
+from .assembling import Side, find_places_with_vector
+from .batching import make_batches
+from .tokens import TextRules, TextTokenizer, find_origins, make_rows
 
 Piece = tuple[int, int]
 
@@ -34,32 +34,32 @@ class TokenSpan:
     end: int
 
 
-def token_spans(tokenizer: TextTokenizer, side: Side, text: str, cls_every: int = 0) -> list[TokenSpan]:
+def find_token_spans(tokenizer: TextTokenizer, side: Side, text: str, cls_every: int = 0) -> list[TokenSpan]:
     """One for each vector of `text`, in order."""
     check_texts([text])
-    found, own = placed_tokens(tokenizer, side.rules, text)
-    ids, frame = np.array(found, np.int64), tokenizer.frame(side.rules)
-    rows, _ = rows_of(0, ids, frame, side.rules, cls_every)
-    places, _ = rows_of(0, np.arange(len(ids)), frame.nowhere(), side.rules, cls_every)
+    found, own = place_tokens(tokenizer, side.rules, text)
+    ids, frame = np.array(found, np.int64), tokenizer.make_frame(side.rules)
+    rows, _ = make_rows(0, ids, frame, side.rules, cls_every)
+    places, _ = make_rows(0, np.arange(len(ids)), frame.blank_out(), side.rules, cls_every)
     pieces = [*own, NOWHERE]  # the last for place -1
     spans = []
     for row, place in zip(rows, places, strict=True):
-        (batch,) = batches([row], 1)
-        for i in np.flatnonzero(with_vectors(side, batch)[0]):
-            spans.append(TokenSpan(tokenizer.token_of(int(row.ids[i])), *pieces[place.ids[i]]))
+        (batch,) = make_batches([row], 1)
+        for i in np.flatnonzero(find_places_with_vector(side, batch)[0]):
+            spans.append(TokenSpan(tokenizer.find_token(int(row.ids[i])), *pieces[place.ids[i]]))
     return spans
 
 
-def placed_tokens(tokenizer: TextTokenizer, rules: TextRules, text: str) -> tuple[list[int], list[Piece]]:
+def place_tokens(tokenizer: TextTokenizer, rules: TextRules, text: str) -> tuple[list[int], list[Piece]]:
     """ids (tokens,) of a text without its frame, and the piece of `text` that each stands for."""
     encoding = tokenizer.encode_with_offsets(text, rules)
-    tokens = [tokenizer.token_of(number) for number in encoding.ids]
-    return encoding.ids, list(_pieces(text, tokens, encoding.offsets, origins(text, rules)))
+    tokens = [tokenizer.find_token(number) for number in encoding.ids]
+    return encoding.ids, list(_find_pieces(text, tokens, encoding.offsets, find_origins(text, rules)))
 
 
-def _pieces(text: str, tokens: list[str], offsets: list[Piece], origin: list[int]) -> Iterator[Piece]:
+def _find_pieces(text: str, tokens: list[str], offsets: list[Piece], origin: list[int]) -> Iterator[Piece]:
     """Of each token: offsets in the prepared text to those in `text`, by the origin of each prepared character."""
-    claimed = [_claimed(origin[begin:end]) for begin, end in offsets]
+    claimed = [_find_claimed(origin[begin:end]) for begin, end in offsets]
     free = np.ones(len(text), bool)
     for begin, end in claimed:
         free[max(begin, 0) : max(end, 0)] = False
@@ -76,7 +76,7 @@ def _pieces(text: str, tokens: list[str], offsets: list[Piece], origin: list[int
         yield begin, end
 
 
-def _claimed(origin: list[int]) -> Piece:
+def _find_claimed(origin: list[int]) -> Piece:
     """From the first to the last character that is the text's."""
     own = [place for place in origin if place >= 0]
     return (own[0], own[-1] + 1) if own else NOWHERE

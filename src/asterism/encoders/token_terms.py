@@ -10,7 +10,7 @@ import numpy as np
 from ..representations import LexicalWeights
 from ..terms.counting import TermSpan, count_terms
 from ..terms.texts import check_texts
-from .spans import placed_tokens
+from .spans import place_tokens
 from .tokens import TextRules, TextTokenizer
 
 
@@ -20,16 +20,16 @@ def count_tokens(tokenizer: TextTokenizer, rules: TextRules, texts: Sequence[str
     The whole text counts, however long; nothing is put around or before it.
     """
     check_texts(texts)
-    return count_terms(np.array(encoding.ids, np.int64) for encoding in tokenizer.encode(texts, _bare(rules)))
+    return count_terms(np.array(encoding.ids, np.int64) for encoding in tokenizer.encode(texts, _remove_prompt(rules)))
 
 
-def token_term_spans(tokenizer: TextTokenizer, rules: TextRules, text: str) -> list[TermSpan]:
+def find_token_terms(tokenizer: TextTokenizer, rules: TextRules, text: str) -> list[TermSpan]:
     """One for each token that `count_tokens` counts, in the order of the text."""
     check_texts([text])
-    ids, pieces = placed_tokens(tokenizer, _bare(rules), text)
-    return [TermSpan(number, tokenizer.token_of(number), *piece) for number, piece in zip(ids, pieces, strict=True)]
+    ids, pieces = place_tokens(tokenizer, _remove_prompt(rules), text)
+    return [TermSpan(number, tokenizer.find_token(number), *piece) for number, piece in zip(ids, pieces, strict=True)]
 
 
-def _bare(rules: TextRules) -> TextRules:
+def _remove_prompt(rules: TextRules) -> TextRules:
     """Case stays as the model wants it; a prompt would be in every text."""
     return replace(rules, prompt="")

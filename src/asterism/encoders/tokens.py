@@ -12,7 +12,7 @@ from tokenizers import Encoding
 
 from ..errors import CheckpointError, EncodingError
 from ..terms.texts import check_texts
-from .checkpoints.tokenizers.loading import library_errors, open_tokenizer
+from .checkpoints.tokenizers.loading import open_tokenizer, translate_library_errors
 
 Ids = npt.NDArray[np.int64]
 
@@ -56,7 +56,7 @@ class Frame:
     between: int
     filler: int
 
-    def nowhere(self) -> Frame:
+    def blank_out(self) -> Frame:
         """As long, all of it -1: around places of a text instead of ids."""
         return Frame([-1] * len(self.before), [-1] * len(self.after), -1, -1)
 
@@ -91,7 +91,7 @@ class TextTokenizer:
     def __init__(self, folder: Path) -> None:
         """tokenizer.json, or the vocab.txt of a BERT."""
         self.file, self._tokenizer = open_tokenizer(folder)
-        with library_errors(lambda error: CheckpointError(f"{self.file} cannot be used on a text: {error}")):
+        with translate_library_errors(lambda error: CheckpointError(f"{self.file} cannot be used on a text: {error}")):
             self._tokenizer.no_truncation()
             self._tokenizer.no_padding()
             framed = self._tokenizer.encode("a").ids
@@ -103,44 +103,44 @@ class TextTokenizer:
             raise CheckpointError(f"{self.file} does not put a text between special tokens in any known way")
         self.before, self.after = framed[:start], framed[start + len(bare) :]
 
-    def id_of(self, token: str) -> int | None:
+    def find_id(self, token: str) -> int | None:
         """The id of a token, or None."""
         found: int | None = self._tokenizer.token_to_id(token)
         return found
 
-    def shortest(self, rules: TextRules) -> int:
+    def get_least_length(self, rules: TextRules) -> int:
         """The fewest tokens of a row that leave room for a text."""
         return len(self.before) + len(self.after) + (rules.marker is not None) + 4
 
-    def token_of(self, number: int) -> str:
+    def find_token(self, number: int) -> str:
         """The token of an id; empty for an id that has none."""
         return self._tokenizer.id_to_token(number) or ""
 
-    def frame(self, rules: TextRules) -> Frame:
+    def make_frame(self, rules: TextRules) -> Frame:
         """What stands around a text of one side."""
         marker = [] if rules.marker is None else [rules.marker]
         return Frame(self.before + marker, self.after, self.before[0] if self.before else -1, rules.filler)
 
-    def needed(self, token: str, purpose: str) -> int:
+    def require_id(self, token: str, purpose: str) -> int:
         """The id of a token that must be there."""
-        found = self.id_of(token)
+        found = self.find_id(token)
         if found is None:
             raise CheckpointError(f"{self.file} has no token {token!r}, expected it as {purpose}")
         return found
 
     def encode(self, texts: Sequence[str], rules: TextRules) -> list[Encoding]:
         """Without special tokens."""
-        with library_errors(self._failed):
-            return list(self._tokenizer.encode_batch_fast(_prepared(texts, rules), add_special_tokens=False))
+        with translate_library_errors(self._make_error):
+            return list(self._tokenizer.encode_batch_fast(_prepare(texts, rules), add_special_tokens=False))
 
     def encode_with_offsets(self, text: str, rules: TextRules) -> Encoding:
         """Slower: offsets are characters of the prepared text, see `origins`."""
-        with library_errors(self._failed):
-            return self._tokenizer.encode(_prepared([text], rules)[0], add_special_tokens=False)
+        with translate_library_errors(self._make_error):
+            return self._tokenizer.encode(_prepare([text], rules)[0], add_special_tokens=False)
 
-    def pair_frame(self) -> tuple[list[int], list[int], list[int]]:
+    def make_pair_frame(self) -> tuple[list[int], list[int], list[int]]:
         """The ids before, between and after two texts that are read together."""
-        with library_errors(self._failed):
+        with translate_library_errors(self._make_error):
             framed = self._tokenizer.encode("a", "a").ids
             bare = self._tokenizer.encode("a", add_special_tokens=False).ids
         first = next((i for i in range(len(framed)) if framed[i : i + len(bare)] == bare), None)
@@ -150,26 +150,26 @@ class TextTokenizer:
         second = next((i for i in range(len(rest)) if rest[i : i + len(bare)] == bare), len(rest))
         return framed[:first], rest[:second], rest[second + len(bare) :]
 
-    def _failed(self, error: BaseException) -> EncodingError:
+    def _make_error(self, error: BaseException) -> EncodingError:
         return EncodingError(f"{self.file} cannot be used on these texts: {error}")
 
 
-def tokenised(
+def tokenise(
     tokenizer: TextTokenizer, rules: TextRules, texts: Sequence[str], cls_every: int = 0, first: int = 0
 ) -> TokenisedTexts:
     """All rows of `texts`; errors name the text, counted from `first`."""
     check_texts(texts, first)
-    frame = tokenizer.frame(rules)
+    frame = tokenizer.make_frame(rules)
     rows: list[Row] = []
     truncated = 0
     for number, encoding in enumerate(tokenizer.encode(texts, rules)):
-        parts, cut = rows_of(number, np.array(encoding.ids, np.int64), frame, rules, cls_every)
+        parts, cut = make_rows(number, np.array(encoding.ids, np.int64), frame, rules, cls_every)
         rows += parts
         truncated += cut
     return TokenisedTexts(len(texts), rows, truncated)
 
 
-def _prepared(texts: Sequence[str], rules: TextRules) -> list[str]:
+def _prepare(texts: Sequence[str], rules: TextRules) -> list[str]:
     if rules.strip:
         texts = [text.strip() for text in texts]
     if rules.lower:
@@ -177,7 +177,7 @@ def _prepared(texts: Sequence[str], rules: TextRules) -> list[str]:
     return [rules.prompt + text for text in texts] if rules.prompt else list(texts)
 
 
-def origins(text: str, rules: TextRules) -> list[int]:
+def find_origins(text: str, rules: TextRules) -> list[int]:
     """The character of `text` that each of the prepared text was made from; -1 for the prompt's."""
     first = len(text) - len(text.lstrip()) if rules.strip else 0
     kept = text.strip() if rules.strip else text
@@ -185,7 +185,7 @@ def origins(text: str, rules: TextRules) -> list[int]:
     return [-1] * len(rules.prompt) + made
 
 
-def rows_of(number: int, content: Ids, frame: Frame, rules: TextRules, cls_every: int) -> tuple[list[Row], bool]:
+def make_rows(number: int, content: Ids, frame: Frame, rules: TextRules, cls_every: int) -> tuple[list[Row], bool]:
     """content (tokens,) of text `number` in its frame, row by row; whether it was cut."""
     before, after = frame.before, frame.after
     if cls_every:  # BGE-M3's MCLS: one more [CLS] before each further `cls_every` tokens
@@ -195,7 +195,7 @@ def rows_of(number: int, content: Ids, frame: Frame, rules: TextRules, cls_every
     rows = []
     if cut:
         content = content[:room]
-    for begin, end, own_from, own_to in windows(len(content), room):
+    for begin, end, own_from, own_to in cut_windows(len(content), room):
         real = len(before) + end - begin + len(after)
         ids = np.full(max(real, rules.expand_to), frame.filler, np.int64)
         ids[:real] = np.concatenate([before, content[begin:end], after])
@@ -206,7 +206,7 @@ def rows_of(number: int, content: Ids, frame: Frame, rules: TextRules, cls_every
     return rows, cut
 
 
-def windows(tokens: int, room: int) -> list[tuple[int, int, int, int]]:
+def cut_windows(tokens: int, room: int) -> list[tuple[int, int, int, int]]:
     """Begin and end of each window of `tokens`, and of the part whose vectors are taken from it.
 
     Windows overlap by a quarter, and of an overlap each takes the half that has more context there.

@@ -1,1 +1,1 @@
-"""How good a ranking is: judged queries, measures, significance."""
+"""How good rankings are: judged queries, measures, significance."""

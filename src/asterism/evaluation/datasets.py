@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..documents.document import Query
 from ..errors import DocumentError, InputError
-from ..files.bounded_lines import LineTooLong, bounded_lines, unzipped
+from ..files.bounded_lines import LineTooLong, open_unzipped, read_bounded_lines
 from ..files.json_text import parse_json
 from ..files.regular_files import stream_regular
 
@@ -36,13 +36,13 @@ def read_evaluation_set(folder: str | os.PathLike[str], split: str) -> Evaluatio
     """The queries of a split that have a judgement, in the order of the queries file."""
     root = Path(folder)
     if not os.path.isdir(root):
-        raise InputError(f"{root} is no folder, expected one in BEIR's layout: queries.jsonl and qrels/<split>.tsv")
-    queries_file = _plain_or_gzip(root / "queries.jsonl")
+        raise InputError(f"{root} is not a folder, expected one in BEIR's layout: queries.jsonl and qrels/<split>.tsv")
+    queries_file = _find_file(root / "queries.jsonl")
     if queries_file is None:
         raise InputError(f"{root} has neither queries.jsonl nor queries.jsonl.gz, expected one of them")
-    qrels_file = _plain_or_gzip(root / "qrels" / f"{split}.tsv")
+    qrels_file = _find_file(root / "qrels" / f"{split}.tsv")
     if qrels_file is None:
-        raise InputError(f"{root} has no split {split!r} (qrels/{split}.tsv): {_splits(root)}")
+        raise InputError(f"{root} has no split {split!r} (qrels/{split}.tsv): {_list_splits(root)}")
     judged = _read_qrels(qrels_file)
     queries = _read_queries(queries_file)
     for query in judged:
@@ -54,35 +54,35 @@ def read_evaluation_set(folder: str | os.PathLike[str], split: str) -> Evaluatio
     return EvaluationSet(kept, {query: judged[query] for query in kept})
 
 
-def _plain_or_gzip(path: Path) -> Path | None:
-    """The file itself, or its compressed twin."""
+def _find_file(path: Path) -> Path | None:
+    """The file itself or its .gz, whichever exists."""
     return next((file for file in (path, path.with_name(f"{path.name}.gz")) if os.path.isfile(file)), None)
 
 
-def _splits(root: Path) -> str:
-    """What could have been asked for."""
+def _list_splits(root: Path) -> str:
+    """Which splits there are, for a message."""
     names = {re.sub(r"\.tsv(\.gz)?$", "", file.name) for file in root.glob("qrels/*.tsv*")}
     return f"choose one of {', '.join(sorted(names))}" if names else f"there is none in {root / 'qrels'}"
 
 
-def _lines(path: Path) -> Iterator[tuple[str, str]]:
+def _read_lines(path: Path) -> Iterator[tuple[str, str]]:
     """(place, line) for every line that is not blank; the place is for messages."""
     number = 0
     try:
         with stream_regular(path, links=True) as file:
-            for line in bounded_lines(unzipped(file)):
+            for line in read_bounded_lines(open_unzipped(file)):
                 number += 1
                 if line.strip():
                     place = f"{path}, line {number}"
-                    yield place, _text(line, place)
+                    yield place, _decode_line(line, place)
     except LineTooLong as error:
         raise InputError(f"{path}, line {number + 1}: {error}") from error
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path} cannot be read ({error}): check its permissions, or fetch it again") from error
+        raise InputError(f"{path} cannot be read ({error}): check its permissions, or download it again") from error
 
 
-def _text(line: bytes, place: str) -> str:
-    """UTF-8 without byte-order mark and line end."""
+def _decode_line(line: bytes, place: str) -> str:
+    """The line as text, without byte-order mark and line end."""
     try:
         return line.decode("utf-8-sig").rstrip("\r\n")
     except UnicodeDecodeError as error:
@@ -92,11 +92,11 @@ def _text(line: bytes, place: str) -> str:
 def _read_queries(path: Path) -> dict[str, str]:
     """Id -> text."""
     queries: dict[str, str] = {}
-    for place, line in _lines(path):
+    for place, line in _read_lines(path):
         try:
             record = parse_json(line)
         except ValueError as error:
-            raise InputError(f"{place} is no JSON ({error}): expected one object a line") from error
+            raise InputError(f"{place} is not JSON ({error}): expected one object a line") from error
         if not isinstance(record, dict):
             raise InputError(f"{place} is a {type(record).__name__}, expected a JSON object with _id and text")
         for name in ("_id", "text"):
@@ -116,7 +116,7 @@ def _read_queries(path: Path) -> dict[str, str]:
 def _read_qrels(path: Path) -> dict[str, dict[str, int]]:
     """Query id -> document id -> judgement."""
     judged: dict[str, dict[str, int]] = {}
-    lines = _lines(path)
+    lines = _read_lines(path)
     place, header = next(lines, (f"{path}, line 1", ""))
     if header != HEADER:
         raise InputError(f"{place} is {header!r}, expected the header {HEADER!r}")

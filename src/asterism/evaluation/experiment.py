@@ -1,4 +1,4 @@
-"""Methods of one index side by side: quality by judgements, latency, and whether differences mean anything."""
+"""Methods of one index side by side: quality on judged queries, latency, and whether differences are significant."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .datasets import EvaluationSet
 from .metrics import measure
 from .significance import holm, paired_randomisation
 
-SHALLOW = 10  # what people ask for: measures up to this rank, and latency
-DEPTH = 1000  # measures beyond it, and runs
+SHALLOW = 10  # a usual search: measures up to this rank, and latency
+DEPTH = 1000  # measures beyond that, and runs
 CHUNK = 64
 PERCENTILES = (50, 95, 99)
 MAIN = "nDCG@10"
@@ -26,9 +26,9 @@ MAIN = "nDCG@10"
 class MethodResult:
     """One method: each measure's values (queries,), the milliseconds of searches for k = 10 (queries,), and a run.
 
-    Measures up to rank 10 are those of a search for 10, which may do less work than one for 1,000; the others, and the
-    run, are of a search for 1,000. Latency is one query at a time on one thread, its encoding not included;
-    `encode_ms` is the mean of that.
+    Measures up to rank 10 come from a search for 10 documents, which may do less work than one for 1,000; the others
+    and the run come from a search for 1,000. Latency is that of one query at a time on one thread, without encoding
+    it; `encode_ms` is the mean time of encoding.
     """
 
     method: str
@@ -56,8 +56,8 @@ class Difference:
     p: float
 
 
-def methods_of(retriever: Retriever) -> list[str]:
-    """All that the index has the views for."""
+def list_methods(retriever: Retriever) -> list[str]:
+    """The methods that the index has the views for."""
     views = retriever.views
     single = [view for view in ("dense", "lexical") if view in views]
     tokens = ["exact", "colbert", "xtr"] if "multi" in views else []
@@ -70,20 +70,20 @@ def evaluate(
     methods: Sequence[str],
     progress: Callable[[int], None] | None = None,
 ) -> list[MethodResult]:
-    """Every query with every method; `progress` is told how many searches are done."""
+    """Search every query with every method; `progress` is a callback that receives the number of searches so far."""
     for method in methods:
-        retriever.check_method(method)  # told now, not after minutes of work
+        retriever.check_method(method)  # refused now, not after minutes of work
     refuse_other_corpus(retriever, data)
     results, done = [], 0
     for method in methods:
-        result = _run(retriever, data, method, progress, done)
+        result = _evaluate_method(retriever, data, method, progress, done)
         done += len(data.queries)
         results.append(result)
     return results
 
 
 def refuse_other_corpus(retriever: Retriever, data: EvaluationSet) -> None:
-    """Judgements of documents that the index has not, all of them."""
+    """Refuse judgements if the index has none of the judged documents."""
     judged = {document for judgements in data.qrels.values() for document in judgements}
     if not any(document in retriever for document in judged):
         raise InputError(
@@ -91,8 +91,8 @@ def refuse_other_corpus(retriever: Retriever, data: EvaluationSet) -> None:
         )
 
 
-def differences(results: Sequence[MethodResult]) -> list[Difference]:
-    """Every pair of methods."""
+def compare_methods(results: Sequence[MethodResult]) -> list[Difference]:
+    """Compare every pair of methods."""
     pairs = [(a, b) for i, a in enumerate(results) for b in results[i + 1 :]]
     values = [paired_randomisation(a.values[MAIN], b.values[MAIN]) for a, b in pairs]
     return [
@@ -101,7 +101,7 @@ def differences(results: Sequence[MethodResult]) -> list[Difference]:
     ]
 
 
-def _run(
+def _evaluate_method(
     retriever: Retriever, data: EvaluationSet, method: str, progress: Callable[[int], None] | None, done: int
 ) -> MethodResult:
     names, texts = list(data.queries), list(data.queries.values())

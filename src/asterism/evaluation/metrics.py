@@ -1,4 +1,4 @@
-"""Measures of a run against judgements, by the package ir_measures."""
+"""Measures of a run against judgements, computed by the package ir_measures."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ def measure(
 
     `qrels` is query id -> document id -> judgement, relevant from 1 on; `run` is query id -> document id -> score.
     A query that found nothing, or is not in the run, counts 0; queries without judgements are left out.
-    nDCG is Järvelin & Kekäläinen's (2002) as trec_eval and BEIR have it: gain the judgement, discount log2(rank + 1).
+    nDCG is Järvelin & Kekäläinen's (2002) as in trec_eval and BEIR: the gain is the judgement, the discount
+    log2(rank + 1).
 
-    Only scores rank, neither the order of the run nor ranks in a file. Equal scores go by descending document id, as
-    trec_eval has it, in every measure. ir_measures alone would take them by ascending id in RR@10, and would round
-    scores to float32 in all others: it is handed ranks instead.
+    Only the scores decide the order, neither the order of the run nor ranks in a file. Equal scores are ordered by
+    descending document id in every measure, as in trec_eval. ir_measures by itself would order them by ascending id in
+    RR@10, and round scores to float32 in all others: so it is given ranks instead.
     """
     try:
         import ir_measures
@@ -40,7 +41,7 @@ def measure(
         raise MissingPackage('evaluation needs ir_measures: pip install "asterism[evaluate]"') from error
     places = {query: place for place, query in enumerate(qrels)}
     judged = {query: dict(judgements) for query, judgements in qrels.items()}
-    ranked = {query: _by_rank(query, run[query]) for query in qrels if query in run}
+    ranked = {query: _rank_scores(query, run[query]) for query in qrels if query in run}
     asked = {ir_measures.parse_measure(theirs): ours for ours, theirs in MEASURES.items()}
     values = {name: np.zeros(len(places), np.float64) for name in MEASURES}
     for metric in ir_measures.iter_calc(list(asked), judged, ranked):
@@ -48,8 +49,8 @@ def measure(
     return values
 
 
-def _by_rank(query: str, scores: Mapping[str, float]) -> dict[str, float]:
-    """Scores -1, -2, … that rank the same, without ties."""
+def _rank_scores(query: str, scores: Mapping[str, float]) -> dict[str, float]:
+    """Scores -1, -2, … that give the same order, without ties."""
     for document, score in scores.items():
         if math.isnan(score):
             raise InputError(f"the run scores document {document!r} of query {query!r} NaN, expected a number")

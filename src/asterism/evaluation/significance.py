@@ -1,4 +1,4 @@
-"""Is a difference more than chance: a paired randomisation test, and Holm's correction for several of them."""
+"""Is a difference more than chance? A paired randomisation test, and Holm's correction for several of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_ENUMERATED = 13
 """Differences whose signs are enumerated: 2^13 is about as many as the default rounds."""
 CHUNK_VALUES = 1 << 20
 ROUNDING = 1e-10
-"""Sums this close, relative to the sum of absolute differences, are equal: those of measures often are, but for
+"""Sums this close, relative to the sum of absolute differences, count as equal: sums of measures often are, except for
 rounding."""
 
 
@@ -28,18 +28,18 @@ def paired_randomisation(a: npt.ArrayLike, b: npt.ArrayLike, rounds: int = 10_00
     """
     if not isinstance(rounds, int) or rounds < 1:
         raise InputError(f"rounds is {rounds!r}, expected a whole number of at least 1")
-    differences = _differences(a, b)
+    differences = _subtract(a, b)
     sizes = np.abs(differences[differences != 0])
     seen = abs(float(differences.sum())) - ROUNDING * float(sizes.sum())
     if len(sizes) <= MOST_ENUMERATED:
         signs: npt.NDArray[Any] = np.arange(2 ** len(sizes))[:, None] >> np.arange(len(sizes)) & 1
-        return float(np.mean(_sums(signs, sizes) >= seen))
+        return float(np.mean(_sum_signed(signs, sizes) >= seen))
     generator = np.random.default_rng(seed)
     chunk = max(1, CHUNK_VALUES // len(sizes))
     hits = 0
     for start in range(0, rounds, chunk):
         signs = generator.random((min(chunk, rounds - start), len(sizes))) < 0.5
-        hits += int(np.count_nonzero(_sums(signs, sizes) >= seen))
+        hits += int(np.count_nonzero(_sum_signed(signs, sizes) >= seen))
     return (hits + 1) / (rounds + 1)
 
 
@@ -55,7 +55,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [float(value) for value in corrected]
 
 
-def _differences(a: npt.ArrayLike, b: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def _subtract(a: npt.ArrayLike, b: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """a - b (queries,), checked."""
     first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
     if first.ndim != 1 or first.shape != second.shape or not len(first):
@@ -68,7 +68,7 @@ def _differences(a: npt.ArrayLike, b: npt.ArrayLike) -> npt.NDArray[np.float64]:
     return first - second
 
 
-def _sums(signs: npt.NDArray[Any], sizes: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _sum_signed(signs: npt.NDArray[Any], sizes: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """(rounds, n) of 0 and 1, (n,) -> (rounds,): absolute sums of `sizes` where 1 means plus and 0 minus."""
     sums: npt.NDArray[np.float64] = np.abs(2 * (signs.astype(np.float64) @ sizes) - sizes.sum())
     return sums

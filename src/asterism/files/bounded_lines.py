@@ -15,7 +15,7 @@ class LineTooLong(ValueError):
     """A line that is longer than any that is meant to be read."""
 
 
-def unzipped(stream: Any) -> io.BufferedIOBase:
+def open_unzipped(stream: Any) -> io.BufferedIOBase:
     """A binary stream; what is in it if it begins as gzip does."""
     if not hasattr(stream, "peek"):  # a stand-in for stdin
         stream = io.BufferedReader(stream)
@@ -25,7 +25,7 @@ def unzipped(stream: Any) -> io.BufferedIOBase:
     return plain
 
 
-def bounded_lines(stream: io.BufferedIOBase | BinaryIO) -> Iterator[bytes]:
+def read_bounded_lines(stream: io.BufferedIOBase | BinaryIO) -> Iterator[bytes]:
     """Every line with its end; one that is too long raises LineTooLong before it is in memory."""
     while line := stream.readline(LONGEST_LINE + 1):
         if len(line) > LONGEST_LINE:

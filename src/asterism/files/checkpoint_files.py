@@ -27,7 +27,7 @@ def is_there(file: Path) -> bool:
 
 
 @contextmanager
-def opened(file: Path) -> Iterator[BinaryIO]:
+def open_checkpoint_file(file: Path) -> Iterator[BinaryIO]:
     """A regular file, to be read piece by piece; OSErrors of the block are told as CheckpointErrors too."""
     try:
         with stream_regular(file, links=True) as stream:
@@ -43,7 +43,7 @@ def opened(file: Path) -> Iterator[BinaryIO]:
 
 def read_file(file: Path, most_bytes: int) -> bytes:
     """The whole content of a file of at most `most_bytes`."""
-    with opened(file) as stream:
+    with open_checkpoint_file(file) as stream:
         size = os.fstat(stream.fileno()).st_size
         if size > most_bytes:
             raise CheckpointError(f"{file} has {size} bytes, expected at most {most_bytes}")
@@ -61,7 +61,7 @@ def refuse_special_files(folder: Path) -> None:
         raise CheckpointError(f"{error.filename} cannot be read: {error.strerror}") from error
 
 
-def bounded_json(file: Path, content: bytes) -> Any:
+def parse_bounded_json(file: Path, content: bytes) -> Any:
     """`content` of `file` as JSON; refused before it is parsed if that would take hundreds of megabytes."""
     values = sum(content.count(sign) for sign in (b",", b"[", b"{"))
     if values > MOST_JSON_VALUES:

@@ -27,14 +27,14 @@ def open_regular(path: Path, *, links: bool = False) -> int:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | follow)  # a fifo does not block
     except OSError as error:
         if error.errno == errno.ELOOP and path.is_symlink():
-            raise _not_regular(path, stat.S_IFLNK) from None
+            raise _make_error(path, stat.S_IFLNK) from None
         if error.errno == errno.ENXIO:  # a socket
-            raise _not_regular(path, stat.S_IFSOCK) from None
+            raise _make_error(path, stat.S_IFSOCK) from None
         raise
     kind = stat.S_IFMT(os.fstat(descriptor).st_mode)
     if kind != stat.S_IFREG:
         os.close(descriptor)
-        raise _not_regular(path, kind)
+        raise _make_error(path, kind)
     return descriptor
 
 
@@ -60,7 +60,7 @@ def read_pipe(path: Path) -> Iterator[bytes]:
         kind = stat.S_IFMT(os.fstat(descriptor).st_mode)
         if kind != stat.S_IFIFO:
             raise OSError(errno.EINVAL, f"it is a {KINDS.get(kind, 'file')}, expected a fifo", str(path))
-        block = _first_block(descriptor, path)
+        block = _read_first_block(descriptor, path)
         while block:
             yield block
             block = os.read(descriptor, BLOCK)
@@ -68,7 +68,7 @@ def read_pipe(path: Path) -> Iterator[bytes]:
         os.close(descriptor)
 
 
-def _first_block(descriptor: int, path: Path) -> bytes:
+def _read_first_block(descriptor: int, path: Path) -> bytes:
     """Without a writer a fifo is at its end at once: one that is about to come is given some time."""
     deadline = time.monotonic() + PATIENCE
     block = b""
@@ -99,5 +99,5 @@ def is_real_folder(path: Path) -> bool:
         return False
 
 
-def _not_regular(path: Path, kind: int) -> OSError:
+def _make_error(path: Path, kind: int) -> OSError:
     return OSError(errno.EINVAL, f"it is a {KINDS.get(kind, 'special file')}, expected a regular file", str(path))

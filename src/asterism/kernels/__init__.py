@@ -11,10 +11,10 @@ import os
 from ..errors import SettingError
 from . import _native
 
-__all__ = ["_native", "chosen_kernels"]
+__all__ = ["_native", "choose_kernels"]
 
 
-def chosen_kernels() -> str:
+def choose_kernels() -> str:
     """The name of the kernel table to use."""
     name = os.environ.get("ASTERISM_KERNELS", "auto")
     known = _native.kernel_names()

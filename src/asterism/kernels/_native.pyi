@@ -72,10 +72,11 @@ Found = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32], dict[str, float]]
 class TokenEngine:
     def __init__(self, codec: Codec, segments: list[Segment], kernels: str) -> None: ...
     def search(
-        self, query: npt.NDArray[np.float32], k: int, settings: SearchSettings, subset: npt.NDArray[np.uint8] | None
+        self, query: npt.NDArray[np.float32], k: int, settings: SearchSettings, eligible: npt.NDArray[np.uint8] | None
     ) -> Found: ...
+    def scores(self, query: npt.NDArray[np.float32], documents: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]: ...
     def retrieval(
-        self, query: npt.NDArray[np.float32], k: int, settings: SearchSettings, subset: npt.NDArray[np.uint8] | None
+        self, query: npt.NDArray[np.float32], k: int, settings: SearchSettings, eligible: npt.NDArray[np.uint8] | None
     ) -> tuple[npt.NDArray[np.float32], list[npt.NDArray[np.uint32]]]: ...
     def search_many(
         self,
@@ -83,7 +84,7 @@ class TokenEngine:
         starts: npt.NDArray[np.int64],
         k: int,
         settings: SearchSettings,
-        subset: npt.NDArray[np.uint8] | None,
+        eligible: npt.NDArray[np.uint8] | None,
         threads: int,
     ) -> Found: ...
 
@@ -111,7 +112,7 @@ class LexicalEngine:
         weights: npt.NDArray[np.float32],
         starts: npt.NDArray[np.int64],
         k: int,
-        subset: npt.NDArray[np.uint8] | None,
+        eligible: npt.NDArray[np.uint8] | None,
         threads: int,
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]: ...
 

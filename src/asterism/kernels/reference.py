@@ -73,7 +73,7 @@ def to_signed_bytes(rows: Floats, width: int, most: np.float32 = QUERY_BYTE) -> 
     return SignedBytes(padded, largest / most, padded.sum(axis=1, dtype=np.int32))
 
 
-def _dots(levels: Bytes, query: SignedBytes) -> Floats:
+def _multiply(levels: Bytes, query: SignedBytes) -> Floats:
     """levels (n, width) -> (n, q) integer inner products, as float32."""
     return (levels.astype(np.int64) @ query.rows.astype(np.int64).T).astype(np.float32)
 
@@ -81,7 +81,7 @@ def _dots(levels: Bytes, query: SignedBytes) -> Floats:
 def centroid_scores(rows: Bytes, scales: Floats, query: SignedBytes) -> Floats:
     """levels (n, width), scales (n,) -> (n, q)."""
     offset = CENTROID_ZERO * query.sums.astype(np.float32)
-    return (scales[:, None] * query.scale[None, :]) * (_dots(rows, query) - offset[None, :])
+    return (scales[:, None] * query.scale[None, :]) * (_multiply(rows, query) - offset[None, :])
 
 
 def closeness(rows: Bytes, scales: Floats, half_norms: Floats, vectors: SignedBytes) -> Floats:
@@ -89,7 +89,7 @@ def closeness(rows: Bytes, scales: Floats, half_norms: Floats, vectors: SignedBy
     return centroid_scores(rows, scales, vectors) - half_norms[:, None]
 
 
-def shortlists(close: Floats, vectors: SignedBytes, most_groups: int, reach: float) -> npt.NDArray[np.bool_]:
+def make_shortlists(close: Floats, vectors: SignedBytes, most_groups: int, reach: float) -> npt.NDArray[np.bool_]:
     """close (G, n) of groups and vectors -> (G, n): the nearest group of each, and those within its reach.
 
     At most `most_groups`, ties by number; |x - g|² is |x|² - 2 closeness.
@@ -129,7 +129,7 @@ def unpack(packed: Bytes, bits: int) -> Bytes:
     return ((units >> shifts[:, None]) & np.uint8(2**bits - 1)).reshape(len(packed), packed.shape[1] * 8 // bits)
 
 
-def _lane_sum(products: Floats) -> Floats:
+def _sum_lanes(products: Floats) -> Floats:
     """(…, n) -> (…): eight running sums and a fixed tree, the order of eight vector lanes."""
     missing = -products.shape[-1] % 8
     padded = np.concatenate([products, np.zeros((*products.shape[:-1], missing), np.float32)], axis=-1)
@@ -149,7 +149,7 @@ def encode_residuals(
     d = rows.shape[1]
     residual = np.zeros((len(rows), width), np.float32)
     residual[:, :d] = rows - centroids
-    energy = _lane_sum(residual * residual)
+    energy = _sum_lanes(residual * residual)
     factor = np.ones(len(rows), np.float32)
     if not format.scales_whole_vector:
         with np.errstate(divide="ignore", over="ignore"):
@@ -163,28 +163,28 @@ def encode_residuals(
     if format.scales_whole_vector:
         whole = np.zeros_like(residual)
         whole[:, :d] = centroids + np.float32(format.step) * decoded[:, :d]
-        length = np.sqrt(_lane_sum(whole * whole))
+        length = np.sqrt(_sum_lanes(whole * whole))
         return packed, np.divide(np.float32(1), length, out=np.zeros_like(length), where=length > 0)
-    projection = _lane_sum(residual * decoded) * np.float32(format.step)
+    projection = _sum_lanes(residual * decoded) * np.float32(format.step)
     return packed, np.divide(energy, projection, out=np.zeros_like(energy), where=projection > 0)
 
 
-def code_similarities(
+def compare_codes(
     packed: Bytes, scales: npt.NDArray[np.float16], centroid_rows: Floats, format: CodeFormat, query: SignedBytes
 ) -> Floats:
     """Codes (n, bytes), scales (n,), the tokens' rows of the centroid table (n, q) -> similarities (n, q)."""
     scale = scales.astype(np.float32)[:, None]
     levels = format.level_bytes[unpack(packed, format.bits)]
     offset = np.float32(format.zero) * query.sums.astype(np.float32)
-    centred = _dots(levels, query) - offset[None, :]
+    centred = _multiply(levels, query) - offset[None, :]
     residual = ((scale * np.float32(format.step)) * query.scale[None, :]) * centred
     similarities: Floats = residual + (scale * centroid_rows if format.scales_whole_vector else centroid_rows)
     return similarities
 
 
-def float_similarities(tokens: npt.NDArray[np.floating], query: Floats) -> Floats:
+def compare_floats(tokens: npt.NDArray[np.floating], query: Floats) -> Floats:
     """tokens (n, d) float16 or float32, query (q, d) -> (n, q)."""
-    return _lane_sum(tokens.astype(np.float32)[:, None, :] * query[None, :, :])
+    return _sum_lanes(tokens.astype(np.float32)[:, None, :] * query[None, :, :])
 
 
 def to_bytes(scores: Floats, low: Floats, factor: np.float32) -> Bytes:

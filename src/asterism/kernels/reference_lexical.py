@@ -9,7 +9,7 @@ Floats = npt.NDArray[np.float32]
 Numbers = npt.NDArray[np.int64]
 
 
-def lexical_scores(
+def score_documents(
     offsets: Numbers, terms: Numbers, weights: Floats, query_terms: Numbers, query_weights: Floats
 ) -> Floats:
     """Documents' entries and a query's -> (documents,), added up term after term in the order of the query."""
@@ -21,9 +21,9 @@ def lexical_scores(
     return scores
 
 
-def best(scores: Floats, k: int, subset: npt.NDArray[np.bool_] | None) -> tuple[Numbers, Floats]:
+def find_best(scores: Floats, k: int, eligible: npt.NDArray[np.bool_] | None) -> tuple[Numbers, Floats]:
     """(documents,) -> ids (k,) and scores (k,) of those above 0, ties by number, padded with -1 and -inf."""
-    eligible = (scores > 0) if subset is None else (scores > 0) & subset
+    eligible = (scores > 0) if eligible is None else (scores > 0) & eligible
     order = np.lexsort((np.arange(len(scores)), -scores))
     chosen = order[eligible[order]][:k]
     ids, values = np.full(k, -1, np.int64), np.full(k, -np.inf, np.float32)

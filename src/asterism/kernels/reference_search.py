@@ -54,7 +54,7 @@ class ReferenceSearch:
     """One query under way."""
 
     def __init__(self, index: StoredTokens, query: Floats, plan: Plan, eligible: npt.NDArray[np.bool_]) -> None:
-        """`eligible` (D,): the subset."""
+        """`eligible` (D,): the eligible."""
         self.index, self.query, self.plan = index, query, plan
         self.documents = np.flatnonzero(eligible)
         self.bytes = kernels.to_signed_bytes(kernels.rotate(query, index.signs), index.centroid_rows.shape[1])
@@ -70,33 +70,33 @@ class ReferenceSearch:
         wanted = min(k, len(self.documents))
         probes = self.plan.probes
         while True:
-            documents, scores = self._scored(probes, k)
+            documents, scores = self._score(probes, k)
             if len(documents) >= wanted or probes >= self.centroids or self.plan.method == "exact":
                 break
             probes = min(4 * probes, self.centroids)
         missing = np.setdiff1d(self.documents, documents)[: wanted - len(documents)]
         return np.concatenate([documents, missing]), np.append(scores, np.full(len(missing), -np.inf, np.float32))
 
-    def _scored(self, probes: int, k: int) -> tuple[Ids, Floats]:
+    def _score(self, probes: int, k: int) -> tuple[Ids, Floats]:
         if self.plan.method == "xtr":
-            return _best(*self.retrieve_tokens(probes), k)
+            return _find_best(*self.retrieve_tokens(probes), k)
         if self.plan.method == "exact":
-            return _best(self.documents, self.maxsim(self.documents, fine=self.index.fine is not None), k)
+            return _find_best(self.documents, self.compute_maxsim(self.documents, fine=self.index.fine is not None), k)
         keep = k if self.index.fine is None else self.plan.rescore
-        documents, scores = self.refined(*self.estimated(probes), keep)
+        documents, scores = self.refine(*self.estimate(probes), keep)
         if self.index.fine is None:
             return documents, scores
-        return _best(documents, self.maxsim(documents, fine=True), k)
+        return _find_best(documents, self.compute_maxsim(documents, fine=True), k)
 
-    def tokens_of(self, document: int | np.signedinteger) -> slice:
+    def slice_tokens(self, document: int | np.signedinteger) -> slice:
         """The document's tokens."""
         return slice(int(self.index.offsets[document]), int(self.index.offsets[document + 1]))
 
-    def probed(self, query_token: int, count: int) -> Ids:
+    def probe(self, query_token: int, count: int) -> Ids:
         """(count,) the best centroids of a query token, best first, ties by number."""
         return np.argsort(-self.table[:-1, query_token], kind="stable")[:count]
 
-    def estimated(self, probes: int) -> tuple[Ids, Floats]:
+    def estimate(self, probes: int) -> tuple[Ids, Floats]:
         """Documents worth MaxSim with their centroid interaction, best first."""
         low = self.table[-1]
         top = np.float32(max(0, (self.table[:-1].max(axis=0) - low).max()))
@@ -104,20 +104,22 @@ class ReferenceSearch:
         table = kernels.to_bytes(self.table[:-1], low, factor)
         documents = self.documents
         if len(documents) > self.plan.candidates:
-            documents = self._from_lists(table, probes)
+            documents = self._gather_candidates(table, probes)
         documents = documents[np.diff(self.index.offsets)[documents] > 0]
-        totals = np.array([kernels.interaction(table, self.index.centroids[self.tokens_of(d)]) for d in documents], int)
-        documents, best = _best(documents, totals, self.plan.refine)
+        totals = np.array(
+            [kernels.interaction(table, self.index.centroids[self.slice_tokens(d)]) for d in documents], int
+        )
+        documents, best = _find_best(documents, totals, self.plan.refine)
         return documents, best * (np.float32(1) / factor if factor > 0 else np.float32(0))
 
-    def refined(self, documents: Ids, estimates: Floats, keep: int) -> tuple[Ids, Floats]:
+    def refine(self, documents: Ids, estimates: Floats, keep: int) -> tuple[Ids, Floats]:
         """MaxSim, best estimates first, until the rest cannot be hoped to reach the last place worth having."""
         scores = np.empty(0, np.float32)
         total = squares = 0.0
         while len(scores) < len(documents):
             done = len(scores)
             following = slice(done, done + (LEAST if done == 0 else STEP))
-            scores = np.append(scores, self.maxsim(documents[following], fine=False))
+            scores = np.append(scores, self.compute_maxsim(documents[following], fine=False))
             for gain in (scores[following].astype(np.float64) - estimates[following]).tolist():
                 total += gain
                 squares += gain * gain
@@ -129,42 +131,42 @@ class ReferenceSearch:
             hoped = float(estimates[done]) + mean + self.plan.confidence * deviation
             if hoped < float(np.sort(scores)[-keep]):
                 break
-        return _best(documents[: len(scores)], scores, keep)
+        return _find_best(documents[: len(scores)], scores, keep)
 
-    def _from_lists(self, table: Bytes, probes: int) -> Ids:
+    def _gather_candidates(self, table: Bytes, probes: int) -> Ids:
         totals = np.zeros(len(self.index.offsets) - 1, np.int64)
         touched = np.zeros(len(totals), bool)
         for j in range(len(self.query)):
-            lists = self.probed(j, probes)
+            lists = self.probe(j, probes)
             gain = np.zeros(self.centroids, np.int64)
             gain[lists] = table[lists, j].astype(np.int64) - int(table[lists[-1], j])
             is_probed = np.zeros(self.centroids, bool)
             is_probed[lists] = True
             for document in self.documents:
-                ids = self.index.centroids[self.tokens_of(document)]
+                ids = self.index.centroids[self.slice_tokens(document)]
                 hit = ids[is_probed[ids]]
                 if len(hit):
                     touched[document] = True
                     totals[document] += gain[hit].max()
         found = np.flatnonzero(touched)
-        return _best(found, totals[found], self.plan.candidates)[0]
+        return _find_best(found, totals[found], self.plan.candidates)[0]
 
-    def similarities(self, tokens: slice, fine: bool) -> Floats:
+    def compare_tokens(self, tokens: slice, fine: bool) -> Floats:
         """(n, q) of a run of tokens."""
         index = self.index
         if fine and index.fine is not None:
-            return kernels.float_similarities(index.fine[tokens], self.query)
+            return kernels.compare_floats(index.fine[tokens], self.query)
         if index.scales is None:
-            return kernels.float_similarities(index.stored[tokens], self.query)  # type: ignore[arg-type]
+            return kernels.compare_floats(index.stored[tokens], self.query)  # type: ignore[arg-type]
         rows = self.table[index.centroids[tokens]]
         codes: Bytes = index.stored[tokens].astype(np.uint8)
-        return kernels.code_similarities(codes, index.scales[tokens], rows, index.format, self.bytes)
+        return kernels.compare_codes(codes, index.scales[tokens], rows, index.format, self.bytes)
 
-    def maxsim(self, documents: Ids, fine: bool) -> Floats:
+    def compute_maxsim(self, documents: Ids, fine: bool) -> Floats:
         """(n,) Σ over query tokens of the maximum over the document's tokens."""
         scores = np.empty(len(documents), np.float32)
         for i, document in enumerate(documents):
-            best = self.similarities(self.tokens_of(document), fine).max(axis=0, initial=-np.inf)
+            best = self.compare_tokens(self.slice_tokens(document), fine).max(axis=0, initial=-np.inf)
             scores[i] = _sum_in_order(best)
         return scores
 
@@ -176,11 +178,11 @@ class ReferenceSearch:
         imputed = np.zeros(len(self.query), np.float32)
         for j in range(len(self.query)):
             is_probed = np.zeros(self.centroids, bool)
-            is_probed[self.probed(j, probes)] = True
+            is_probed[self.probe(j, probes)] = True
             kept = [np.empty(0, np.float32)]
             for document in self.documents:
-                tokens = self.tokens_of(document)
-                found = self.similarities(tokens, False)[is_probed[self.index.centroids[tokens]], j]
+                tokens = self.slice_tokens(document)
+                found = self.compare_tokens(tokens, False)[is_probed[self.index.centroids[tokens]], j]
                 kept.append(found)
                 best[j, document] = found.max(initial=-np.inf)
             similarities = np.sort(np.concatenate(kept))[::-1]
@@ -188,17 +190,17 @@ class ReferenceSearch:
                 imputed[j] = similarities[min(plan.retrieved, len(similarities)) - 1]
                 best[j] = np.where(best[j] > -np.inf, np.maximum(best[j], imputed[j]), -np.inf)
             if plan.imputation == "cluster":
-                order = self.probed(j, self.centroids)
+                order = self.probe(j, self.centroids)
                 reached = int(np.searchsorted(np.cumsum(total_tokens[order]), plan.cluster_tokens))
                 imputed[j] = self.table[order[min(reached, len(order) - 1)], j]
         prefix = np.zeros(len(self.query) + 1, np.float32)
         for j, value in enumerate(imputed):
             prefix[j + 1] = prefix[j] + value
         found_documents = np.flatnonzero((best > -np.inf).any(axis=0))
-        scores = np.array([self._imputed_sum(best[:, d], prefix) for d in found_documents], np.float32)
+        scores = np.array([self._sum_imputed(best[:, d], prefix) for d in found_documents], np.float32)
         return found_documents, scores
 
-    def _imputed_sum(self, best: Floats, prefix: Floats) -> np.float32:
+    def _sum_imputed(self, best: Floats, prefix: Floats) -> np.float32:
         total, following = np.float32(0), 0
         for j in np.flatnonzero(best > -np.inf):
             if following < j:
@@ -219,7 +221,7 @@ def _sum_in_order(values: Floats) -> np.float32:
     return total
 
 
-def _best(documents: Ids, scores: npt.NDArray[np.generic], count: int) -> tuple[Ids, Floats]:
+def _find_best(documents: Ids, scores: npt.NDArray[np.generic], count: int) -> tuple[Ids, Floats]:
     """The `count` best, best first, ties by document."""
     order = np.lexsort((documents, -scores.astype(np.float64)))[:count]
     return documents[order], scores[order].astype(np.float32)

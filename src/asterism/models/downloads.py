@@ -11,8 +11,8 @@ from pathlib import Path
 from ..errors import CheckpointError, DownloadError
 from ..files.json_text import parse_json
 from ..files.regular_files import read_regular
-from .file_hashes import sha256
-from .pulls import folder_for_pull
+from .file_hashes import hash_file
+from .pulls import make_pull_folder
 from .sources import COMMIT, Source
 
 OPTIONAL = ("tokenizer_config.json", "special_tokens_map.json")  # not every repository has them
@@ -21,18 +21,18 @@ REVISION = "revision"  # its entry for the commit that the files are of
 LARGEST_RECORD = 1 << 20  # bytes
 
 
-def into_cache(source: Source, files: Mapping[str, str | None], target: Path) -> None:
+def pull_into_cache(source: Source, files: Mapping[str, str | None], target: Path) -> None:
     """Bring `files` (path -> sha256 or None) from `source` to the folder `target`.
 
     A copy that is there already is replaced by the same revision, where its source has such.
     """
     try:
-        with folder_for_pull(target) as temporary:
+        with make_pull_folder(target) as temporary:
             inside = temporary / "files"
             inside.mkdir()
-            before = record_of(target).get(REVISION, "")
-            revision = source.bring(files, inside, before if COMMIT.fullmatch(before) else None)
-            record = _verified(files, inside) | ({} if revision is None else {REVISION: revision})
+            before = read_record(target).get(REVISION, "")
+            revision = source.fetch(files, inside, before if COMMIT.fullmatch(before) else None)
+            record = _verify(files, inside) | ({} if revision is None else {REVISION: revision})
             (inside / RECORD).write_text(json.dumps(record, indent=1), encoding="utf-8")
             _publish(inside, target, temporary / "old")
     except OSError as error:
@@ -41,7 +41,7 @@ def into_cache(source: Source, files: Mapping[str, str | None], target: Path) ->
         raise DownloadError(str(error)) from error
 
 
-def record_of(folder: Path) -> dict[str, str]:
+def read_record(folder: Path) -> dict[str, str]:
     """What is written down about a copy: its files' hashes, and its revision; nothing where it is damaged."""
     stored = None
     with suppress(OSError, ValueError):
@@ -50,7 +50,7 @@ def record_of(folder: Path) -> dict[str, str]:
     return {name: value for name, value in entries if isinstance(value, str)}
 
 
-def _verified(files: Mapping[str, str | None], inside: Path) -> dict[str, str]:
+def _verify(files: Mapping[str, str | None], inside: Path) -> dict[str, str]:
     """The hash of each file that came."""
     came: dict[str, str] = {}
     for name, expected in files.items():
@@ -59,7 +59,7 @@ def _verified(files: Mapping[str, str | None], inside: Path) -> dict[str, str]:
             if expected is None and name in OPTIONAL:
                 continue
             raise DownloadError(f"{name} did not come")
-        came[name] = sha256(file)
+        came[name] = hash_file(file)
         if expected is not None and came[name] != expected:
             raise DownloadError(f"{name} has sha256 {came[name]}, expected {expected}: the download is damaged")
     return came

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..files.checkpoint_files import opened
+from ..files.checkpoint_files import open_checkpoint_file
 from ..files.json_text import parse_json
 from ..files.regular_files import read_regular
 
@@ -23,7 +23,7 @@ SETTLED = 2_000_000_000  # ns: a file that changed later than so long ago can ch
 Stamp = list[int]
 
 
-def cache_folder() -> Path:
+def find_cache_folder() -> Path:
     """ASTERISM_CACHE, or the user's cache folder."""
     given = os.environ.get("ASTERISM_CACHE")
     if given:
@@ -31,33 +31,33 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "asterism"
 
 
-def sha256(file: Path) -> str:
+def hash_file(file: Path) -> str:
     """Of the whole content, in hexadecimal digits."""
     digest = hashlib.sha256()
-    with opened(file) as stream:
+    with open_checkpoint_file(file) as stream:
         while block := stream.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
 
 
-def remembered_hashes(files: Iterable[Path]) -> dict[Path, str]:
+def find_hashes(files: Iterable[Path]) -> dict[Path, str]:
     """The hash of each file; of files that have not changed since, from memory."""
-    known, found, changed = _memory(), {}, False
+    known, found, changed = _read_memory(), {}, False
     for file in files:
-        with opened(file) as stream:
-            stamp = _stamp(os.fstat(stream.fileno()))
+        with open_checkpoint_file(file) as stream:
+            stamp = _make_stamp(os.fstat(stream.fileno()))
         place = os.path.realpath(file)
         *before, digest = known.get(place, [None])
         if before == stamp:
             found[file] = str(digest)
             continue
-        found[file] = sha256(file)
+        found[file] = hash_file(file)
         if _has_settled(stamp):
             known[place], changed = [*stamp, found[file]], True
     if changed:
         here = {place: entry for place, entry in known.items() if os.path.exists(place)}
         with suppress(OSError):  # a memory that cannot be kept is no harm
-            write_whole(cache_folder() / MEMORY, json.dumps(here).encode())
+            write_whole(find_cache_folder() / MEMORY, json.dumps(here).encode())
     return found
 
 
@@ -74,16 +74,16 @@ def write_whole(file: Path, content: bytes) -> None:
         raise
 
 
-def _memory() -> dict[str, list[Any]]:
+def _read_memory() -> dict[str, list[Any]]:
     """Path -> stamp and hash; what else the file may hold is left out."""
     stored = None
     with suppress(OSError, ValueError):
-        stored = parse_json(read_regular(cache_folder() / MEMORY, LARGEST_MEMORY))
+        stored = parse_json(read_regular(find_cache_folder() / MEMORY, LARGEST_MEMORY))
     entries = stored.items() if isinstance(stored, dict) else ()
     return {place: entry for place, entry in entries if _is_entry(entry)}
 
 
-def _stamp(status: os.stat_result) -> Stamp:
+def _make_stamp(status: os.stat_result) -> Stamp:
     """What tells that a file has not changed; unlike the other times, that of the last change cannot be set."""
     return [status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
 

@@ -12,7 +12,7 @@ from safetensors.numpy import save_file
 from ..errors import DownloadError
 
 
-def weights_of_export(export: Path, to: Path) -> None:
+def extract_weights(export: Path, to: Path) -> None:
     """Write the float32 weights of `export` as a safetensors file, under the names that the checkpoint had.
 
     Exporters keep the names of vectors and tables; matrices are transposed and renamed, but the node

@@ -18,10 +18,10 @@ GATE = ".making.lock"  # held while folders are swept or begun: one that has no 
 
 
 @contextmanager
-def folder_for_pull(target: Path) -> Iterator[Path]:
+def make_pull_folder(target: Path) -> Iterator[Path]:
     """A new folder beside `target`, removed at the end; what dead processes left beside it goes first."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(target.parent / GATE):
+    with _hold_lock(target.parent / GATE):
         for leftover in target.parent.glob(f".*{MAKING}*"):
             _sweep(leftover)
         folder = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}{MAKING}"))
@@ -35,7 +35,7 @@ def folder_for_pull(target: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _locked(file: Path) -> Iterator[None]:
+def _hold_lock(file: Path) -> Iterator[None]:
     """Wait for the lock; whoever has it keeps it for moments only."""
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import CheckpointError, DownloadError, UnknownModel
-from .downloads import into_cache, record_of
-from .file_hashes import cache_folder, remembered_hashes
+from .downloads import pull_into_cache, read_record
+from .file_hashes import find_cache_folder, find_hashes
 from .sources import Hub, InstalledWheel, NpmPackage, Source, Wheel
 
 DEFAULT = "all-MiniLM-L6-v2"
@@ -28,7 +28,7 @@ class NamedModel:
     sources: tuple[Source, ...]
 
 
-def _on_hub(name: str, about: str, megabytes: int, *files: str) -> NamedModel:
+def _make_hub_model(name: str, about: str, megabytes: int, *files: str) -> NamedModel:
     """A published checkpoint by its repository's name; the hub vouches for its files."""
     common = ("config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
     return NamedModel(name, about, megabytes, dict.fromkeys((*common, *files)), (Hub(name),))
@@ -77,28 +77,30 @@ MODELS = {
                 ),
             ),
         ),
-        _on_hub(
+        _make_hub_model(
             "BAAI/bge-m3",
             "100 languages, 8192 tokens: dense, lexical and 1024-dimensional token vectors",
             2300,
             *("pytorch_model.bin", "colbert_linear.pt", "sparse_linear.pt"),
         ),
-        _on_hub("colbert-ir/colbertv2.0", "English ColBERTv2", 438, "model.safetensors", "artifact.metadata"),
-        _on_hub("pinecone/ConstBERT", "English, 32 vectors a document", 439, "model.safetensors", "artifact.metadata"),
-        _on_hub(
+        _make_hub_model("colbert-ir/colbertv2.0", "English ColBERTv2", 438, "model.safetensors", "artifact.metadata"),
+        _make_hub_model(
+            "pinecone/ConstBERT", "English, 32 vectors a document", 439, "model.safetensors", "artifact.metadata"
+        ),
+        _make_hub_model(
             "google/xtr-base-en",
             "English XTR",
             440,
             *("model.safetensors", "2_Dense/config.json", "2_Dense/pytorch_model.bin"),
         ),
-        _on_hub(
+        _make_hub_model(
             "lightonai/colbertv2.0",
             "ColBERTv2 as a PyLate folder",
             438,
             *("model.safetensors", "modules.json", "config_sentence_transformers.json", "sentence_bert_config.json"),
             *("1_Dense/config.json", "1_Dense/model.safetensors"),
         ),
-        _on_hub(
+        _make_hub_model(
             "sentence-transformers/all-MiniLM-L6-v2",
             "English, 6 layers: dense 384, as published",
             91,
@@ -108,33 +110,33 @@ MODELS = {
 }
 
 
-def model_folder(name: str) -> Path:
+def find_or_fetch(name: str) -> Path:
     """The folder of a named model's files, fetched where it is not here yet."""
     if name not in MODELS:
         near = difflib.get_close_matches(name, MODELS, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"known names are {', '.join(MODELS)}"
         raise UnknownModel(f"{name!r} is neither a folder nor a known model: {hint}")
     model = MODELS[name]
-    place = here(model)
-    return place if place is not None else fetch(model)
+    place = find_copy(model)
+    return place if place is not None else fetch_model(model)
 
 
-def here(model: NamedModel) -> Path | None:
+def find_copy(model: NamedModel) -> Path | None:
     """Where the files are already: ASTERISM_MODELS, the cache, an installed wheel."""
     folders = [Path(place) / model.name for place in os.environ.get("ASTERISM_MODELS", "").split(os.pathsep) if place]
-    folders.append(cached(model))
-    folders += [place for source in model.sources if (place := source.installed()) is not None]
-    return next((folder for folder in folders if os.path.isdir(folder) and not wrong_file(model, folder)), None)
+    folders.append(find_cached(model))
+    folders += [place for source in model.sources if (place := source.find_installed()) is not None]
+    return next((folder for folder in folders if os.path.isdir(folder) and not find_wrong_file(model, folder)), None)
 
 
-def cached(model: NamedModel) -> Path:
+def find_cached(model: NamedModel) -> Path:
     """The model's folder in the cache."""
-    return cache_folder() / "models" / model.name.replace("/", "--")
+    return find_cache_folder() / "models" / model.name.replace("/", "--")
 
 
-def wrong_file(model: NamedModel, folder: Path) -> str | None:
+def find_wrong_file(model: NamedModel, folder: Path) -> str | None:
     """What is wrong with a copy of the model, or None."""
-    record = record_of(folder)
+    record = read_record(folder)
     for name, known in model.files.items():
         file, expected = folder / name, known or record.get(name)
         if not os.path.isfile(file):
@@ -142,21 +144,21 @@ def wrong_file(model: NamedModel, folder: Path) -> str | None:
                 continue  # it never came, and need not
             return f"{file} is missing"
         try:
-            if expected and remembered_hashes([file])[file] != expected:
+            if expected and find_hashes([file])[file] != expected:
                 return f"{file} has another content than expected (sha256 {expected})"
         except CheckpointError as error:
             return str(error)
     return None
 
 
-def fetch(model: NamedModel) -> Path:
+def fetch_model(model: NamedModel) -> Path:
     """From the first source that works; verified under a temporary name, then renamed into the cache."""
     failures = []
     for source in model.sources:
         try:
-            into_cache(source, model.files, cached(model))
+            pull_into_cache(source, model.files, find_cached(model))
         except DownloadError as error:
             failures.append(f"{source}: {error}")
         else:
-            return cached(model)
+            return find_cached(model)
     raise DownloadError(f"{model.name} could not be fetched\n" + "\n".join(f"  {failure}" for failure in failures))

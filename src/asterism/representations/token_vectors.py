@@ -18,14 +18,15 @@ LARGEST = 1e15  # squares and their sums must stay within float32
 class TokenVectors:
     """flat (tokens, d) float16 or float32, offsets (documents + 1,) int64: document i is flat[offsets[i]:offsets[i+1]].
 
-    Documents without a vector are allowed. `flat` may be memory-mapped; it is neither copied nor changed.
+    `dimensions` is d. A document may have no vectors. `flat` may be memory-mapped; it is neither copied nor changed.
     """
 
-    __slots__ = ("flat", "offsets")
+    __slots__ = ("dimensions", "flat", "offsets")
 
     def __init__(self, flat: npt.ArrayLike, offsets: npt.ArrayLike) -> None:
         """Check shapes and types now; contents (NaN, infinity) when they are read, chunk by chunk."""
-        self.flat: FloatArray = checked_matrix(flat, "flat")
+        self.flat: FloatArray = check_matrix(flat, "flat")
+        self.dimensions: int = self.flat.shape[1]
         given = np.asarray(offsets)
         if given.ndim != 1 or given.size == 0 or not np.issubdtype(given.dtype, np.integer):
             raise VectorsError(
@@ -46,18 +47,13 @@ class TokenVectors:
         """One matrix (tokens, d) a document."""
         if len(documents) == 0:
             raise VectorsError("no documents were given, expected at least one matrix (tokens, d)")
-        matrices = [checked_matrix(document, f"document {i}") for i, document in enumerate(documents)]
+        matrices = [check_matrix(document, f"document {i}") for i, document in enumerate(documents)]
         for i, matrix in enumerate(matrices):
             if matrix.shape[1] != matrices[0].shape[1]:
                 raise VectorsError(
                     f"document {i} has {matrix.shape[1]} dimensions, expected {matrices[0].shape[1]} as in document 0"
                 )
         return cls(np.concatenate(matrices), np.cumsum([0] + [len(matrix) for matrix in matrices]))
-
-    @property
-    def dimensions(self) -> int:
-        """Columns of `flat`."""
-        return int(self.flat.shape[1])
 
     def __len__(self) -> int:
         """Documents."""
@@ -80,7 +76,7 @@ class TokenVectors:
             start = stop
 
 
-def checked_matrix(values: npt.ArrayLike, name: str) -> FloatArray:
+def check_matrix(values: npt.ArrayLike, name: str) -> FloatArray:
     """`values` as a C-contiguous (n, d) float16 or float32 matrix with d ≥ 1, without a copy where possible."""
     try:
         matrix = np.asarray(values)
@@ -93,7 +89,7 @@ def checked_matrix(values: npt.ArrayLike, name: str) -> FloatArray:
     return np.ascontiguousarray(matrix)
 
 
-def first_unusable_row(matrix: FloatArray) -> int | None:
+def find_unusable_row(matrix: FloatArray) -> int | None:
     """The first row of (n, d) with NaN, infinity or a number beyond ±1e15 (rotated rows: about that), or None."""
     if float(matrix.max(initial=0)) <= LARGEST and float(matrix.min(initial=0)) >= -LARGEST:  # of all, which is faster
         return None
@@ -102,8 +98,8 @@ def first_unusable_row(matrix: FloatArray) -> int | None:
     return int(np.argmin(usable))
 
 
-def checked_finite(matrix: npt.NDArray[np.float32], name: str, first_row: int = 0) -> None:
+def check_finite(matrix: npt.NDArray[np.float32], name: str, first_row: int = 0) -> None:
     """Refuse what cannot be computed with, naming the row."""
-    row = first_unusable_row(matrix)
+    row = find_unusable_row(matrix)
     if row is not None:
         raise VectorsError(f"{name}: row {first_row + row} has NaN, infinity or numbers of about 1e15, expected none")

@@ -30,11 +30,9 @@ class Representations:
         return self.texts
 
     @staticmethod
-    def joined(parts: Sequence[Representations]) -> Representations:
+    def concatenate(parts: Sequence[Representations]) -> Representations:
         """The same views of all texts, in order; at least one part."""
         first = parts[0]
-        if len(parts) == 1:
-            return first
         dense = [part.dense for part in parts if part.dense is not None]
         lexical = [part.lexical for part in parts if part.lexical is not None]
         vectors = [part.multi for part in parts if part.multi is not None]
@@ -44,19 +42,20 @@ class Representations:
             None
             if first.lexical is None
             else LexicalWeights(
-                _offsets([part.offsets for part in lexical]),
+                _concatenate_offsets([part.offsets for part in lexical]),
                 np.concatenate([part.terms for part in lexical]),
                 np.concatenate([part.weights for part in lexical]),
             ),
             None
             if first.multi is None
             else TokenVectors(
-                np.concatenate([part.flat for part in vectors]), _offsets([part.offsets for part in vectors])
+                np.concatenate([part.flat for part in vectors]),
+                _concatenate_offsets([part.offsets for part in vectors]),
             ),
             sum(part.truncated for part in parts),
         )
 
 
-def _offsets(parts: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+def _concatenate_offsets(parts: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
     """One after the other."""
     return np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part) for part in parts]))])

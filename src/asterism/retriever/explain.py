@@ -12,7 +12,7 @@ from ..search.examine import Seen, SeenTerms, SeenTokens
 from ..search.plan import SearchPlan
 from ..search.token_answers import Answer, maxsim_answers, total_score, xtr_answers
 from ..settings import TokenSearch, View
-from ..terms.counting import TermSpan, word_spans
+from ..terms.counting import TermSpan, find_word_spans
 
 if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
     from ..encoders.encoder import Encoder
@@ -29,7 +29,7 @@ class Explainer:
         self._views = views
         self._encoder = encoder
 
-    def explanation(self, seen: Seen, plan: SearchPlan) -> Explanation:
+    def explain(self, seen: Seen, plan: SearchPlan) -> Explanation:
         """Why the document has its score."""
         if plan.method == "hybrid":
             shares = tuple(self._share(view, seen, plan) for view in seen.shares)
@@ -83,7 +83,7 @@ class Explainer:
 
     def _first_spans(self, text: str) -> dict[int, TermSpan]:
         """Term -> where it stands first."""
-        spans = word_spans(text) if self._views.lexical == "words" else self._encoder().term_spans(text)
+        spans = find_word_spans(text) if self._views.lexical == "words" else self._encoder().term_spans(text)
         found: dict[int, TermSpan] = {}
         for span in spans:
             found.setdefault(span.term, span)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..collection.base import Base
 from ..collection.collection import Collection
 from ..collection.kept_views import Views
 from ..collection.snapshot import Snapshot
 
 
-def index_facts(collection: Collection, views: Views) -> dict[str, Any]:
+def describe_index(collection: Collection, views: Views) -> dict[str, Any]:
     """Size, shape and model."""
     snapshot, model = collection.snapshot(), collection.facts("model")
     settings = model.get("settings")  # a collection keeps of its model what it was given
     return {
         "path": str(collection.path),
         "documents": snapshot.state.documents,
-        "deleted": int((~snapshot.alive).sum()),
+        "deleted": len(snapshot.numbers) - snapshot.state.documents,
         "views": list(views.names),
         **_token_facts(snapshot, views, model.get("dimensions", 0)),
         "terms": views.lexical,
@@ -39,5 +40,5 @@ def _token_facts(snapshot: Snapshot, views: Views, dimensions: int) -> dict[str,
         "storage": "floats, searched exactly" if flat else f"{build.bits} bits a dimension",
         "bits": build.bits,
         "centroids": 0 if codec is None or flat else len(codec.codec.centroids),
-        "drift": round(snapshot.drift(), 3),
+        "drift": round(Base.from_snapshot(snapshot).drift(), 3),
     }

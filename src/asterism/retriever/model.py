@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -18,12 +19,29 @@ if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
     from ..encoders.encoder import Encoder
 
 
-def loaded_model(model: str | os.PathLike[str], settings: EncoderSettings) -> Encoder:
+class LazyEncoder:
+    """An index's model, loaded at the first call, once, whichever thread calls first."""
+
+    def __init__(self, load: Callable[[], Encoder], loaded: Encoder | None = None) -> None:
+        """`loaded` if it is there already."""
+        self._load = load
+        self._loaded = loaded
+        self._guard = threading.Lock()
+
+    def __call__(self) -> Encoder:
+        """Load it, or give what was loaded."""
+        with self._guard:
+            if self._loaded is None:
+                self._loaded = self._load()
+            return self._loaded
+
+
+def load_model(model: str | os.PathLike[str], settings: EncoderSettings) -> Encoder:
     """By name or folder."""
     return load_encoder(model, **asdict(settings))
 
 
-def chosen_views(
+def choose_views(
     encoder: Encoder, wanted: Sequence[str] | None, terms: Terms | None, most_vectors: int, build: TokenBuild
 ) -> Views:
     """The wanted views of a model, all that it can give for None; without a lexical head, words are counted."""
@@ -42,7 +60,7 @@ def chosen_views(
     kept = Views(
         multi if "multi" in wanted else None,
         "dense" in wanted,
-        _chosen_terms(encoder, terms) if "lexical" in wanted else None,
+        _choose_terms(encoder, terms) if "lexical" in wanted else None,
         most_vectors,
     )
     if kept.multi is not None and 0 < kept.most_vectors < kept.multi.fixed:
@@ -55,7 +73,7 @@ def _are_views(wanted: object) -> bool:
     return isinstance(wanted, list | tuple) and bool(wanted) and all(view in VIEWS for view in wanted)
 
 
-def _chosen_terms(encoder: Encoder, terms: Terms | None) -> Terms:
+def _choose_terms(encoder: Encoder, terms: Terms | None) -> Terms:
     if terms not in (None, *get_args(Terms)):
         raise InputError(f"terms is {terms!r}, expected one of {', '.join(get_args(Terms))}")
     has_head = "lexical" in encoder.views
@@ -79,13 +97,13 @@ def model_identity(model: str | os.PathLike[str], encoder: Encoder, settings: En
     }
 
 
-def same_model(model: str | os.PathLike[str] | None, stored: dict[str, Any], path: Path) -> Encoder:
+def load_same_model(model: str | os.PathLike[str] | None, stored: dict[str, Any], path: Path) -> Encoder:
     """Load the model of an index at `path`, from where it was or from where it is now; another one is refused."""
     facts = Facts(stored, f"{path}: its model")
-    settings = facts.read("settings", EncoderSettings.of)
+    settings = facts.read("settings", EncoderSettings.from_json)
     place = facts.text("name") if model is None else model
     try:
-        loaded = loaded_model(place, settings)
+        loaded = load_model(place, settings)
     except UnknownModel as error:
         if model is not None:
             raise

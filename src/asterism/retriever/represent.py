@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from ..collection.kept_views import Views
-from ..representations import LexicalWeights, Representations
-from ..representations.pooling import pooled
+from ..representations import Representations
+from ..representations.pooling import pool_vectors
 from ..settings import View
 from ..terms.counting import count_words
 
@@ -19,7 +19,7 @@ Progress = Callable[[int], None]
 Side = Literal["document", "query"]
 
 
-def represented(
+def encode_views(
     texts: Sequence[str],
     side: Side,
     views: Views,
@@ -27,8 +27,8 @@ def represented(
     encoder: Callable[[], Encoder],
     progress: Progress | None = None,
 ) -> Representations:
-    """The wanted views of some texts; the model is asked for only if one of them needs it."""
-    from_model = _from_model(views, wanted)
+    """The wanted views of some texts; the model is loaded only if one of them needs it."""
+    from_model = [view for view in wanted if view != "lexical" or not views.counted]
     if from_model:
         encode = encoder().encode_document if side == "document" else encoder().encode_query
         found = encode(texts, views=from_model, progress=progress)
@@ -37,20 +37,13 @@ def represented(
         if progress:
             progress(len(texts))
     if side == "document" and found.multi is not None:
-        found = replace(found, multi=pooled(found.multi, views.most_vectors))
+        found = replace(found, multi=pool_vectors(found.multi, views.most_vectors))
     if "lexical" in wanted and views.counted:
-        found = replace(found, lexical=_counted(texts, views, encoder))
+        counted = count_words(texts) if views.lexical == "words" else encoder().count_tokens(texts)
+        found = replace(found, lexical=counted)
     return found
 
 
 def needs_model(views: Views, wanted: Sequence[View]) -> bool:
-    """Words are counted without one."""
-    return bool(_from_model(views, wanted)) or ("lexical" in wanted and views.lexical == "tokens")
-
-
-def _from_model(views: Views, wanted: Sequence[View]) -> list[View]:
-    return [view for view in wanted if view != "lexical" or views.lexical == "model"]
-
-
-def _counted(texts: Sequence[str], views: Views, encoder: Callable[[], Encoder]) -> LexicalWeights:
-    return count_words(texts) if views.lexical == "words" else encoder().count_tokens(texts)
+    """Whether a model must be loaded; words are counted without one."""
+    return any(view != "lexical" or views.lexical != "words" for view in wanted)

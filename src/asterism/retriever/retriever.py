@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from itertools import islice
 from math import isfinite
 from pathlib import Path
 from types import TracebackType
@@ -17,17 +16,16 @@ import numpy.typing as npt
 
 from ..collection.collection import Collection, Found
 from ..collection.kept_views import Views
+from ..collection.policy import Policy
 from ..collection.repair.repair import Repair, repair_collection
 from ..collection.snapshot import Snapshot
-from ..collection.writer import CollectionWriter
 from ..documents.document import Document
-from ..errors import DocumentError, IndexExists, InputError, TextError
+from ..errors import IndexExists, InputError, TextError
 from ..models.registry import DEFAULT
 from ..representations import Representations
 from ..results import Explanation, Hit, Ranking
-from ..search.asked_views import AskedViews
-from ..search.examine import Seen, examined
-from ..search.fusion import EVEN, ViewScores, even_shares, protocol_of
+from ..search.examine import Seen, examine
+from ..search.fusion import EVEN, ViewScores, protocol_of, share_evenly
 from ..search.plan import SearchPlan
 from ..settings import (
     MOST_THREADS,
@@ -40,19 +38,19 @@ from ..settings import (
     cores,
     whole_number,
 )
+from ..views.eligible import Mask
 from ..views.hits import SearchHits
-from ..views.tokens.merge import Mask
+from .batches import split_batches
+from .checks import check_id, check_kind, check_query, is_id
 from .explain import Explainer
-from .info import index_facts
-from .model import chosen_views, loaded_model, model_identity, same_model
-from .represent import Progress, needs_model, represented
+from .info import describe_index
+from .jobs import is_unfinished
+from .model import LazyEncoder, choose_views, load_model, load_same_model, model_identity
+from .represent import Progress, encode_views, needs_model
 
 if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
     from ..encoders.encoder import Encoder
 
-BATCH_DOCUMENTS = 256
-BATCH_CHARACTERS = 1 << 22
-LONGEST_QUERY = 100_000  # characters
 FAST = EncoderSettings(precision="int8")
 
 
@@ -63,7 +61,7 @@ class Retriever:
         """Use `create` or `open`."""
         self._collection = collection
         self._views = collection.views()
-        self._encoder: Encoder | None = None
+        self._encoder = LazyEncoder(self._load_encoder)
 
     @classmethod
     def create(
@@ -76,6 +74,7 @@ class Retriever:
         most_vectors: int = 0,
         build: TokenBuild | None = None,
         encoder: EncoderSettings = FAST,
+        policy: Policy | None = None,
     ) -> Retriever:
         """A new index at `path`, which must not exist; a model by name or folder, as in `load_encoder`.
 
@@ -83,26 +82,34 @@ class Retriever:
         terms: of the lexical view: "model" (its lexical head's), or those that BM25 counts: "words", in any language,
         or "tokens", the model's own; None for the model's if it has such a head, otherwise words.
         most_vectors: token vectors of a document at most; of longer ones similar vectors become one (0: any number).
+        policy: when the index is clustered, merged and verified; the default suits any size.
         """
-        _check_kind("path", path, str | os.PathLike, "a path")
-        _check_kind("build", build, TokenBuild | None, "TokenBuild(...)")
-        _check_kind("encoder", encoder, EncoderSettings, "EncoderSettings(...)")
+        check_kind("path", path, str | os.PathLike, "a path")
+        check_kind("build", build, TokenBuild | None, "TokenBuild(...)")
+        check_kind("encoder", encoder, EncoderSettings, "EncoderSettings(...)")
         if os.path.lexists(path):  # before a model is fetched
             raise IndexExists(f"{path} exists already: choose another path, open it, or remove it first")
-        loaded = loaded_model(model, encoder)
-        kept = chosen_views(loaded, views, terms, most_vectors, build or TokenBuild())
-        self = cls(Collection.create(path, kept, model_identity(model, loaded, encoder)))
-        self._encoder = loaded
+        loaded = load_model(model, encoder)
+        kept = choose_views(loaded, views, terms, most_vectors, build or TokenBuild())
+        self = cls(Collection.create(path, kept, model_identity(model, loaded, encoder), policy))
+        self._encoder = LazyEncoder(self._load_encoder, loaded)
         return self
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], model: str | os.PathLike[str] | None = None) -> Retriever:
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        model: str | os.PathLike[str] | None = None,
+        *,
+        policy: Policy | None = None,
+    ) -> Retriever:
         """Open an index. Its model is loaded when it is first needed; `model` says where it is now, if it was moved."""
-        _check_kind("path", path, str | os.PathLike, "a path")
-        self = cls(Collection.open(path))
+        check_kind("path", path, str | os.PathLike, "a path")
+        self = cls(Collection.open(path, policy))
         if model is not None:
             try:
-                self._encoder = same_model(model, self._collection.facts("model"), self._collection.path)
+                loaded = load_same_model(model, self._collection.facts("model"), self._collection.path)
+                self._encoder = LazyEncoder(self._load_encoder, loaded)
             except BaseException:
                 self.close()
                 raise
@@ -128,7 +135,7 @@ class Retriever:
 
     def __contains__(self, id: object) -> bool:
         """Whether there is a document with this id."""
-        return isinstance(id, str) and _is_unicode(id) and bool(self._collection.known([id]))
+        return isinstance(id, str) and is_id(id) and bool(self._collection.known([id]))
 
     def __iter__(self) -> Iterator[Document]:
         """All documents, in the order in which they were added."""
@@ -138,6 +145,11 @@ class Retriever:
     def path(self) -> Path:
         """Where the index is."""
         return self._collection.path
+
+    @property
+    def collection(self) -> Collection:
+        """The documents and views on disk."""
+        return self._collection
 
     def add(self, documents: Iterable[Document], *, update: bool = False, progress: Progress | None = None) -> int:
         """Add documents from any iterable, in batches of 256; returns how many.
@@ -149,19 +161,20 @@ class Retriever:
             raise InputError(f"progress is {progress!r}, expected a function of a number, or None")
         done = 0
         with self._collection.writing() as writer:
-            for batch in _batches(documents):
-                writer.refuse(batch, update)
-                self._add_batch(writer, batch, update, progress, done)
+            for batch in split_batches(documents, self._collection.policy):
+                admitted = writer.admit(batch, update)  # before anything is encoded
+                writer.add_admitted(admitted, self._encode_documents(batch, progress, done))
                 done += len(batch)
             writer.settle()
         return done
 
-    def _add_batch(
-        self, writer: CollectionWriter, batch: list[Document], update: bool, progress: Progress | None, done: int
-    ) -> None:
+    def _encode_documents(self, batch: list[Document], progress: Progress | None, done: int) -> Representations:
         texts = [document.full_text for document in batch]
         show = None if progress is None else lambda count: progress(done + count)
-        writer.add(batch, represented(texts, "document", self._views, self.views, self._model, show), update)
+        return encode_views(texts, "document", self._views, self._views.names, self._encoder, show)
+
+    def _encode_queries(self, queries: Sequence[str], plan: SearchPlan) -> Representations:
+        return encode_views(queries, "query", self._views, plan.views(self.views), self._encoder)
 
     def update(self, documents: Iterable[Document], *, progress: Progress | None = None) -> int:
         """Add documents, replacing those whose ids exist."""
@@ -169,7 +182,7 @@ class Retriever:
 
     def missing(self, documents: Iterable[Document]) -> Iterator[Document]:
         """Those whose ids are not in the index: `retriever.add(retriever.missing(documents))` goes on after a stop."""
-        for batch in _batches(documents):
+        for batch in split_batches(documents, self._collection.policy):
             known = self._collection.known([document.id for document in batch])
             yield from (document for document in batch if document.id not in known)
 
@@ -179,13 +192,13 @@ class Retriever:
             raise InputError(f"ids is {ids!r}, expected a list of ids")
         wanted = list(ids)
         for id in wanted:
-            _check_id(id)
+            check_id(id)
         with self._collection.writing() as writer:
             return writer.delete(wanted, missing_ok)
 
     def get(self, id: str) -> Document:
         """The document with this id; UnknownDocument if there is none."""
-        _check_id(id)
+        check_id(id)
         return self._collection.get([id])[0]
 
     def search(
@@ -222,18 +235,22 @@ class Retriever:
         wanted = whole_number("k", k, 1)
         workers = cores(whole_number("threads", threads, 0, MOST_THREADS))
         for query in queries:
-            _check_query(query)
+            check_query(query)
         if not queries:
             return []
         if needs_model(self._views, plan.views(self.views)):
-            self._model()  # loaded before the clock runs
+            self._encoder()  # loaded before the clock runs
         begin = time.perf_counter()
-        encoded = represented(queries, "query", self._views, plan.views(self.views), self._model)
-        encoding = (time.perf_counter() - begin) / len(queries)
-        found = self._collection.answers(
-            lambda state, subset: plan.hits(AskedViews(state, encoded, subset, workers), wanted, workers), filter
-        )
-        return [_ranking(query, plan.method, one, encoding) for query, one in zip(queries, found, strict=True)]
+        encoded = self._encode_queries(queries, plan)
+        encoding = time.perf_counter() - begin
+
+        def search(snapshot: Snapshot, eligible: Mask | None) -> SearchHits:
+            return plan.search(snapshot, encoded, wanted, eligible, workers)
+
+        found = self._collection.find(search, filter)
+        totals = {"encode": encoding, **found[0].timings}
+        means = {stage: seconds / len(queries) for stage, seconds in totals.items()}
+        return [_rank(query, plan.method, one, means) for query, one in zip(queries, found, strict=True)]
 
     def explain(
         self,
@@ -250,16 +267,16 @@ class Retriever:
         What XTR imputes, and ranks that are fused, depend on k and on the filter: give those of the search.
         """
         plan = self._plan(method, settings)
-        _check_query(query)
-        _check_id(id)
+        check_query(query)
+        check_id(id)
         wanted = whole_number("k", k, 1)
-        encoded = represented([query], "query", self._views, plan.views(self.views), self._model)
+        encoded = self._encode_queries([query], plan)
 
-        def look(state: Snapshot, at: int, subset: Mask | None) -> Seen:
-            return examined(AskedViews(state, encoded, subset, 1), at, plan, wanted, subset)
+        def look(snapshot: Snapshot, at: int, eligible: Mask | None) -> Seen:
+            return examine(plan.ask(snapshot, encoded, eligible, 1), at, plan, wanted)
 
-        document, seen = self._collection.looking_at(id, look, filter)
-        return Explainer(query, document, self._views, self._model).explanation(seen, plan)
+        document, seen = self._collection.look_at(id, look, filter)
+        return Explainer(query, document, self._views, self._encoder).explain(seen, plan)
 
     def check_method(self, method: str) -> None:
         """Raise what a search with this method would: an unknown name, or a view that the index has not."""
@@ -268,14 +285,14 @@ class Retriever:
     def shares(self, queries: Sequence[str]) -> list[tuple[list[str], dict[View, npt.NDArray[np.float32]]]]:
         """For each query the ids (m,) of hybrid search's candidates, and what a view of weight 1 adds to each (m,)."""
         plan = self._plan("hybrid", EVEN)
-        encoded = represented(queries, "query", self._views, plan.views(self.views), self._model)
+        encoded = self._encode_queries(queries, plan)
         scored: list[ViewScores] = []
 
-        def look(state: Snapshot, subset: Mask | None) -> SearchHits:
-            scored[:] = even_shares(AskedViews(state, encoded, subset, cores(0)), plan.tokens)
-            return SearchHits.of([(one.documents, one.totals()) for one in scored])
+        def look(snapshot: Snapshot, eligible: Mask | None) -> SearchHits:
+            scored[:] = share_evenly(plan.ask(snapshot, encoded, eligible, cores(0)))
+            return SearchHits.from_rows([(one.documents, one.totals()) for one in scored])
 
-        rows = self._collection.answers(look)
+        rows = self._collection.find(look)
         ids = [[document.id for document, _ in row.documents] for row in rows]
         return list(zip(ids, [one.shares for one in scored], strict=True))
 
@@ -285,7 +302,7 @@ class Retriever:
         return protocol_of(self.fusion, self._views.counted).weights
 
     def _plan(self, method: str | None, settings: TokenSearch | HybridSearch | None) -> SearchPlan:
-        return SearchPlan.of(method, settings, self.views, lambda: self.fusion)
+        return SearchPlan.from_request(method, settings, self.views, lambda: self.fusion)
 
     @property
     def views(self) -> tuple[View, ...]:
@@ -295,11 +312,11 @@ class Retriever:
     @property
     def fusion(self) -> HybridSearch:
         """What hybrid search means here, if nothing else is said; `tune` may have set it."""
-        return HybridSearch.of(self._collection.facts("fusion"))
+        return HybridSearch.from_json(self._collection.facts("fusion"))
 
     @fusion.setter
     def fusion(self, settings: HybridSearch) -> None:
-        _check_kind("fusion", settings, HybridSearch, "HybridSearch(...)")
+        check_kind("fusion", settings, HybridSearch, "HybridSearch(...)")
         self._collection.put_fact("fusion", asdict(settings))
 
     def compact(self) -> None:
@@ -318,104 +335,34 @@ class Retriever:
         Lost are only documents whose own rows were hit in more than one byte; the answer says how many. `model` as in
         `open`.
         """
-        _check_kind("path", path, str | os.PathLike, "a path")
+        check_kind("path", path, str | os.PathLike, "a path")
         encoders: list[Encoder] = []
 
         def represent(documents: list[Document], views: Views, facts: dict[str, Any]) -> Representations:
             def encoder() -> Encoder:
                 if not encoders:
-                    encoders.append(same_model(model, facts, Path(path)))
+                    encoders.append(load_same_model(model, facts, Path(path)))
                 return encoders[0]
 
             texts = [document.full_text for document in documents]
-            return represented(texts, "document", views, views.names, encoder)
+            return encode_views(texts, "document", views, views.names, encoder)
 
         return repair_collection(Path(path), represent)
 
-    def start_job(self, job: dict[str, Any]) -> None:
-        """Remember that a long job is under way, so that whoever finds the index knows that it is not finished."""
-        self._collection.put_fact("job", job)
-
-    def finish_job(self) -> None:
-        """The job is done."""
-        self._collection.put_fact("job", {})
-
-    def job(self) -> dict[str, Any] | None:
-        """The job that was started and not finished, if any."""
-        return self._collection.facts("job") or None
-
     def info(self) -> dict[str, Any]:
         """Size, shape, model and health of the index."""
-        return {**index_facts(self._collection, self._views), "unfinished": self.job() is not None}
+        return {**describe_index(self._collection, self._views), "unfinished": is_unfinished(self._collection)}
 
     @property
     def encoder(self) -> Encoder:
         """The index's model, loaded at the first use."""
-        if self._encoder is None:
-            self._encoder = same_model(None, self._collection.facts("model"), self.path)
-        return self._encoder
+        return self._encoder()
 
-    def _model(self) -> Encoder:
-        return self.encoder
+    def _load_encoder(self) -> Encoder:
+        return load_same_model(None, self._collection.facts("model"), self.path)
 
 
-def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    """A few hundred documents, fewer where they are long."""
-    if isinstance(documents, Document | str | bytes) or not isinstance(documents, Iterable):
-        raise DocumentError(f"a {type(documents).__name__} was given, expected several documents: put it into a list")
-    rest = _readable(documents)
-    while True:
-        batch: list[Document] = []
-        characters = 0
-        for document in islice(rest, BATCH_DOCUMENTS):
-            if not isinstance(document, Document):
-                raise DocumentError(f"a {type(document).__name__} was given, expected asterism.Document(id=, text=)")
-            batch.append(document)
-            characters += len(document.text)
-            if characters >= BATCH_CHARACTERS:
-                break
-        if not batch:
-            return
-        yield batch
-
-
-def _readable(documents: Iterable[Document]) -> Iterator[Document]:
-    """What the system says of reading them, told apart from what it says of writing the index."""
-    try:
-        yield from documents
-    except OSError as error:
-        raise DocumentError(f"the documents cannot be read further: {error}") from error
-
-
-def _check_kind(name: str, value: object, kind: Any, expected: str) -> None:
-    if not isinstance(value, kind):
-        raise InputError(f"{name} is a {type(value).__name__}, expected {expected}")
-
-
-def _is_unicode(text: str) -> bool:
-    """Whether it can be written as UTF-8: half a surrogate pair cannot."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _check_id(id: object) -> None:
-    if not isinstance(id, str) or not _is_unicode(id):
-        raise InputError(f"the id is {id!r}, expected a string of whole characters")
-
-
-def _check_query(query: str) -> None:
-    if not isinstance(query, str):
-        raise TextError(f"the query is a {type(query).__name__}, expected a string")
-    if not query.strip():
-        raise TextError("the query is empty, expected some words")
-    if len(query) > LONGEST_QUERY:
-        raise TextError(f"the query has {len(query):,} characters, expected at most {LONGEST_QUERY:,}: shorten it")
-
-
-def _ranking(query: str, method: str, found: Found, encoding: float) -> Ranking:
+def _rank(query: str, method: str, found: Found, timings: dict[str, float]) -> Ranking:
     answers = [pair for pair in found.documents if isfinite(pair[1])]  # a document without words is no answer
     hits = tuple(Hit(rank, document.id, score, document) for rank, (document, score) in enumerate(answers, 1))
-    return Ranking(query, method, hits, {"encode": encoding, **found.timings})
+    return Ranking(query, method, hits, timings)

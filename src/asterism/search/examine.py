@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
-from ..settings import View
-from ..views.tokens.merge import Mask
-from .asked_views import AskedViews, Floats
-from .fusion import candidates_of, fused
+from ..settings import TokenSearch, View
+from ..views.searcher import Floats
+from ..views.tokens.searcher import TokenSearcher
+from .asked import Asked
+from .fusion import Candidates, find_candidates, protocol_of, score_candidates
 from .plan import SearchPlan
 
 
@@ -46,34 +48,32 @@ class Seen:
     terms: SeenTerms | None = None
 
 
-def examined(asked: AskedViews, at: int, plan: SearchPlan, k: int, subset: Mask | None) -> Seen:
-    """The document at a place, for the first query; k and the subset are those of the search."""
-    tokens = _tokens(asked, at, plan, k, subset) if "multi" in plan.views(asked.views) else None
-    terms = _terms(asked, at) if "lexical" in plan.views(asked.views) else None
+def examine(asked: Asked, at: int, plan: SearchPlan, k: int) -> Seen:
+    """The document at a place, for the first query; k is that of the search."""
+    tokens = _see_tokens(asked, at, plan, k) if "multi" in asked.searchers else None
+    terms = _see_terms(asked, at) if "lexical" in asked.searchers else None
     if plan.method != "hybrid":
         score = float(asked.scores(plan.view, 0, np.array([at]))[0])
         return Seen({plan.view: score}, {plan.view: score}, tokens, terms)
-    candidates = np.union1d(candidates_of(asked, k, plan.hybrid, plan.tokens)[0], [at])
-    found, row = fused(asked, 0, candidates, plan.hybrid), int(np.searchsorted(candidates, at))
+    protocol = protocol_of(plan.hybrid, asked.counted)
+    candidates = np.union1d(find_candidates(asked, k, protocol)[0].documents, [at])
+    found = score_candidates(asked, 0, Candidates(candidates, {}), plan.hybrid)
+    row = int(np.searchsorted(candidates, at))
     scores = {view: float(values[row]) for view, values in found.scores.items()}
     shares = {view: float(values[row]) for view, values in found.shares.items()}
     return Seen(scores, shares, tokens if "multi" in shares else None, terms if "lexical" in shares else None)
 
 
-def _tokens(asked: AskedViews, at: int, plan: SearchPlan, k: int, subset: Mask | None) -> SeenTokens | None:
-    searcher, query = asked.snapshot.multi, asked.tokens()[0]
-    if searcher is None:
-        return None
+def _see_tokens(asked: Asked, at: int, plan: SearchPlan, k: int) -> SeenTokens:
+    searcher, query = cast(TokenSearcher, asked.searchers["multi"]), asked.queries["multi"][0]
+    if plan.method == "hybrid":  # scores every token, however candidates are found
+        searcher = searcher.with_settings(TokenSearch())
     imputed: Floats = np.zeros(0, np.float32)
     probed: list[npt.NDArray[np.uint32]] = []
     if plan.method == "xtr":
-        imputed, probed = searcher.retrieval(query, k, plan.tokens, subset)
-    similarities = searcher.similarities(query, at, finest=plan.method != "xtr")  # XTR sees the codes alone
-    return SeenTokens(similarities, searcher.centroids_of(at), imputed, probed)
+        imputed, probed = searcher.retrieval(query, k, asked.eligible)
+    return SeenTokens(searcher.explain(query, at), searcher.centroids_of(at), imputed, probed)
 
 
-def _terms(asked: AskedViews, at: int) -> SeenTerms | None:
-    if asked.snapshot.lexical is None:
-        return None
-    terms, weights = asked.terms[0]
-    return SeenTerms(terms, asked.snapshot.lexical.contributions(terms, weights, at))
+def _see_terms(asked: Asked, at: int) -> SeenTerms:
+    return SeenTerms(asked.queries["lexical"][0][0], asked.explain("lexical", 0, at)[0])

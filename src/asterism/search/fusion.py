@@ -1,24 +1,25 @@
 """Several views, one score: candidates of some views, each scored by every view that counts.
 
 A candidate that a view did not find itself is scored by it all the same; nothing is taken for zero.
-Multi-vector scores count as means over the query's vectors, as in BGE-M3, so that a long query does not outweigh the
-other views.
+Scores by token vectors count as means over the query's vectors, as in BGE-M3, so that a long query does not outweigh
+the other views.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from ..settings import VIEWS, HybridSearch, TokenSearch, View
+from ..settings import VIEWS, HybridSearch, View
 from ..views.hits import SearchHits
 from ..views.lexical.bm25 import K1
-from .asked_views import AskedViews, Floats, Numbers
+from ..views.searcher import Floats, Numbers
+from .asked import Asked
 
 RRF_CONSTANT = 60  # Cormack, Clarke and Büttcher's
 DEPTH = 200
@@ -67,61 +68,97 @@ def protocol_of(settings: HybridSearch, counted: bool) -> Protocol:
     return Protocol(candidates, settings.weights or found.weights)
 
 
-def fused_hits(asked: AskedViews, k: int, settings: HybridSearch, tokens: TokenSearch, threads: int) -> SearchHits:
-    """Ids and scores (n, up to k), padded; `tokens` says how token vectors are searched for candidates."""
-    queries = len(asked.queries)
-    begin = time.perf_counter()
-    found = candidates_of(asked, k, settings, tokens)
-    fusing = time.perf_counter()
-    with ThreadPoolExecutor(max(1, min(threads, queries))) as team:
-        rows = list(team.map(lambda i: _ranked(asked, i, found[i], settings, k), range(queries)))
-    timings = {"candidates": (fusing - begin) / queries, "fuse": (time.perf_counter() - fusing) / queries}
-    return replace(SearchHits.of(rows), timings=timings)
+@dataclass(frozen=True)
+class Candidates:
+    """Of one query the documents (m,) rising that its views found; known: scores (m,) of the views, NaN for unknown."""
+
+    documents: Numbers
+    known: Mapping[View, Floats]
 
 
-def candidates_of(asked: AskedViews, k: int, settings: HybridSearch, tokens: TokenSearch) -> list[Numbers]:
-    """For each query the documents (m,) that its views found, rising."""
+def fuse(asked: Asked, k: int, settings: HybridSearch) -> SearchHits:
+    """Ids and scores (n, up to k), padded."""
     protocol = protocol_of(settings, asked.counted)
-    there = [view for view in protocol.candidates if view in asked.views]
-    hits = [asked.best(view, max(protocol.candidates[view], k), tokens).ids for view in there]
-    nobody = np.empty(0, np.int64)  # an empty index has no view that could be searched
-    rows = [np.unique(np.concatenate([nobody, *(ids[i] for ids in hits)])) for i in range(len(asked.queries))]
-    return [row[row >= 0] for row in rows]
+    begin = time.perf_counter()
+    found = find_candidates(asked, k, protocol)
+    fusing = time.perf_counter()
+
+    def rank(query: int) -> tuple[Numbers, Floats]:
+        documents = found[query].documents
+        if not len(documents):
+            return documents, np.empty(0, np.float32)
+        totals = score_candidates(asked, query, found[query], settings).totals()
+        order = np.lexsort((documents, -totals))[:k]
+        return documents[order], totals[order]
+
+    if asked.count == 1:
+        rows = [rank(0)]
+    else:
+        with ThreadPoolExecutor(max(1, min(asked.threads, asked.count))) as team:
+            rows = list(team.map(rank, range(asked.count)))
+    return SearchHits.from_rows(rows, {"candidates": fusing - begin, "fuse": time.perf_counter() - fusing})
 
 
-def fused(asked: AskedViews, query: int, documents: Numbers, settings: HybridSearch) -> ViewScores:
-    """Documents (m,) rising, scored by every view with a weight."""
+def find_candidates(asked: Asked, k: int, protocol: Protocol) -> list[Candidates]:
+    """One for each query; what a view scored to find them need not be scored again."""
+    there = [view for view in protocol.candidates if view in asked.searchers]
+    hits = {view: asked.search(view, max(protocol.candidates[view], k)) for view in there}
+    estimated = asked.tokens.method == "xtr"  # from the retrieved tokens alone
+    reusable = [view for view in there if view != "multi" or not estimated]
+    return [_join_candidates(hits, reusable, query) for query in range(asked.count)]
+
+
+def _join_candidates(hits: Mapping[View, SearchHits], reusable: Sequence[View], query: int) -> Candidates:
+    rows = [found.ids[query] for found in hits.values()]
+    documents = np.unique(np.concatenate([np.empty(0, np.int64), *rows]))  # an empty index has no view to search
+    documents = documents[np.searchsorted(documents, 0) :]  # without the padding
+    known: dict[View, Floats] = {}
+    for view in reusable:
+        ids = hits[view].ids[query]
+        scores = np.full(len(documents), np.nan, np.float32)
+        scores[np.searchsorted(documents, ids[ids >= 0])] = hits[view].scores[query][ids >= 0]
+        known[view] = scores
+    return Candidates(documents, known)
+
+
+def score_candidates(asked: Asked, query: int, candidates: Candidates, settings: HybridSearch) -> ViewScores:
+    """Candidates, scored by every view with a weight."""
     protocol = protocol_of(settings, asked.counted)
     weights = dict(zip(VIEWS, protocol.weights, strict=True))
-    scores = {view: asked.scores(view, query, documents) for view in VIEWS if view in asked.views and weights[view] > 0}
+    counting = [view for view in VIEWS if view in asked.searchers and weights[view] > 0]
+    scores = {view: _complete_scores(asked, view, query, candidates) for view in counting}
     if "multi" in scores:
-        scores["multi"] = np.maximum(scores["multi"] / np.float32(len(asked.tokens()[query])), LEAST)
+        scores["multi"] = np.maximum(scores["multi"] / np.float32(len(asked.queries["multi"][query])), LEAST)
     if settings.fusion == "rrf":
         shares = {view: np.float32(weights[view]) / (RRF_CONSTANT + ranks(values)) for view, values in scores.items()}
     else:
         shares = {view: np.float32(weights[view]) * values for view, values in scores.items()}
         if settings.fusion == "linear" and asked.counted and "lexical" in shares:
-            shares["lexical"] /= max(np.float32((K1 + 1) * asked.terms[query][1].sum()), np.float32(1e-9))
-    return ViewScores(documents, scores, {view: np.asarray(share, np.float32) for view, share in shares.items()})
+            highest = np.float32((K1 + 1) * asked.queries["lexical"][query][1].sum())
+            shares["lexical"] /= max(highest, np.float32(1e-9))
+    return ViewScores(
+        candidates.documents, scores, {view: np.asarray(share, np.float32) for view, share in shares.items()}
+    )
 
 
-def even_shares(asked: AskedViews, tokens: TokenSearch) -> list[ViewScores]:
+def _complete_scores(asked: Asked, view: View, query: int, candidates: Candidates) -> Floats:
+    """(m,): those that are known, and the others by the view."""
+    if view not in candidates.known:
+        return asked.scores(view, query, candidates.documents)
+    scores = candidates.known[view].copy()
+    missing = np.flatnonzero(np.isnan(scores))
+    if len(missing):
+        scores[missing] = asked.scores(view, query, candidates.documents[missing])
+    return scores
+
+
+def share_evenly(asked: Asked) -> list[ViewScores]:
     """For each query the candidates of every view, and what each view adds in a linear sum with weights of 1."""
-    found = candidates_of(asked, 1, EVEN, tokens)
-    return [fused(asked, i, documents, EVEN) for i, documents in enumerate(found)]
+    found = find_candidates(asked, 1, protocol_of(EVEN, asked.counted))
+    return [score_candidates(asked, query, candidates, EVEN) for query, candidates in enumerate(found)]
 
 
 def ranks(scores: Floats) -> npt.NDArray[np.float32]:
     """(m,) -> (m,): 1 for the best; equal scores share the best of their ranks."""
     ordered = np.sort(-scores)
     return np.asarray(1 + np.searchsorted(ordered, -scores), np.float32)
-
-
-def _ranked(
-    asked: AskedViews, query: int, documents: Numbers, settings: HybridSearch, k: int
-) -> tuple[Numbers, Floats]:
-    if not len(documents):
-        return documents, np.empty(0, np.float32)
-    totals = fused(asked, query, documents, settings).totals()
-    order = np.lexsort((documents, -totals))[:k]
-    return documents[order], totals[order]

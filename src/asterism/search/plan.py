@@ -6,11 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast, get_args
 
+from ..collection.snapshot import Snapshot
 from ..errors import SettingError
+from ..representations import Representations
 from ..settings import VIEWS, HybridSearch, Method, TokenMethod, TokenSearch, View
+from ..views.eligible import Mask
 from ..views.hits import SearchHits
-from .asked_views import AskedViews
-from .fusion import fused_hits, protocol_of
+from .asked import Asked
+from .fusion import fuse, protocol_of
 
 
 @dataclass(frozen=True)
@@ -22,28 +25,31 @@ class SearchPlan:
     hybrid: HybridSearch
 
     @classmethod
-    def of(
+    def from_request(
         cls, method: object, settings: object, views: Sequence[View], fusion: Callable[[], HybridSearch]
     ) -> SearchPlan:
         """A name such as "xtr", "dense" or "hybrid:rrf"; None is the best that the views allow, or what settings say.
 
-        `fusion` tells what hybrid search means if nothing else is said.
+        `fusion` is called for what hybrid search means if nothing else is said.
         """
         if not isinstance(settings, TokenSearch | HybridSearch | None):
             given = type(settings).__name__
             raise SettingError(f"settings is a {given}, expected TokenSearch(...) or HybridSearch(...)")
-        tokens = settings if isinstance(settings, TokenSearch) else TokenSearch()
-        hybrid = settings if isinstance(settings, HybridSearch) else HybridSearch()
-        if method is None:
-            method = "hybrid" if isinstance(settings, HybridSearch) else default_method(views, tokens.method)
+        if method is None and isinstance(settings, HybridSearch):
+            method = "hybrid"
+        elif method is None:
+            method = default_method(views, settings.method if isinstance(settings, TokenSearch) else "colbert")
         name, _, variant = method.partition(":") if isinstance(method, str) else ("", "", "")
         if name not in get_args(Method) or (variant and name != "hybrid"):
             known = ", ".join(repr(choice) for choice in get_args(Method))
             raise SettingError(f"method is {method!r}, expected one of {known}, or 'hybrid:' and a fusion")
+        _refuse_other_settings(name, settings)
+        hybrid = settings if isinstance(settings, HybridSearch) else HybridSearch()
         if variant:
             hybrid = replace(hybrid, fusion=cast(Any, variant))
-        elif name == "hybrid" and not isinstance(settings, HybridSearch):
+        elif name == "hybrid" and settings is None:
             hybrid = fusion()
+        tokens = settings if isinstance(settings, TokenSearch) else hybrid.tokens or TokenSearch()
         if name in get_args(TokenMethod):
             tokens = replace(tokens, method=cast(TokenMethod, name))
         plan = cls(cast(Method, name), tokens, hybrid)
@@ -80,11 +86,26 @@ class SearchPlan:
         """Those that a query is needed in."""
         return tuple(there) if self.method == "hybrid" else (self.view,)
 
-    def hits(self, asked: AskedViews, k: int, threads: int) -> SearchHits:
-        """Ids and scores (n, k), padded with -1 and -inf."""
-        if self.method == "hybrid":
-            return fused_hits(asked, k, self.hybrid, self.tokens, threads)
-        return asked.best(self.view, k, self.tokens)
+    def search(
+        self, snapshot: Snapshot, queries: Representations, k: int, eligible: Mask | None, threads: int
+    ) -> SearchHits:
+        """Ids and scores (n, up to k), padded with -1 and -inf; timings are totals over the queries."""
+        asked = self.ask(snapshot, queries, eligible, threads)
+        return fuse(asked, k, self.hybrid) if self.method == "hybrid" else asked.search(self.view, k)
+
+    def ask(self, snapshot: Snapshot, queries: Representations, eligible: Mask | None, threads: int) -> Asked:
+        """The queries, in those views that the method needs."""
+        return Asked(snapshot, queries, self.views(snapshot.views), self.tokens, eligible, threads)
+
+
+def _refuse_other_settings(method: str, settings: TokenSearch | HybridSearch | None) -> None:
+    """Settings that the method would ignore."""
+    if isinstance(settings, TokenSearch) and method not in get_args(TokenMethod):
+        advice = "HybridSearch(tokens=TokenSearch(...))" if method == "hybrid" else "no settings"
+        raise SettingError(f"settings is a TokenSearch, which method {method!r} does not use: pass {advice}")
+    if isinstance(settings, HybridSearch) and method != "hybrid":
+        expected = "TokenSearch(...)" if method in get_args(TokenMethod) else "no settings"
+        raise SettingError(f"settings is a HybridSearch, which method {method!r} does not use: pass {expected}")
 
 
 def default_method(views: Sequence[View], tokens: TokenMethod = "colbert") -> str:

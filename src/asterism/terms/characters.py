@@ -89,26 +89,26 @@ class Writings:
 
 
 @cache
-def writings() -> Writings:
+def compile_writings() -> Writings:
     """Made at first use: it takes about a tenth of a second."""
-    ideographic, hangul, alphabetic = (_letters_and_marks(blocks) for blocks in (IDEOGRAPHIC, HANGUL, ALPHABETIC))
+    ideographic, hangul, alphabetic = (_find_letters_and_marks(blocks) for blocks in (IDEOGRAPHIC, HANGUL, ALPHABETIC))
     own = ideographic | hangul | alphabetic
-    marks = {code for code in _codes(MARKED) if _is_mark(code)} - own | set(UNSEEN)
-    begins = {code for code in own if not _is_mark(code)} - set(_codes(JOINING))
-    symbols = [code for code in _codes(SPELLING) if _spells(chr(code))]
-    letter = f"[^\\W_{_ranges(own)}]"  # what is no letter or digit fails at once, without a look at the ranges
+    marks = {code for code in _list_codes(MARKED) if _is_mark(code)} - own | set(UNSEEN)
+    begins = {code for code in own if not _is_mark(code)} - set(_list_codes(JOINING))
+    symbols = [code for code in _list_codes(SPELLING) if _is_spelled(chr(code))]
+    letter = f"[^\\W_{_write_ranges(own)}]"  # what is no letter or digit fails at once, without a look at the ranges
     return Writings(
         re.compile("[A-Za-z0-9]+"),
         # Bounded: each round is kept in memory until the match ends.
-        re.compile(f"{letter}+(?:(?![\0-\xac])[{_ranges(marks)}]+{letter}*){{,{LONGEST}}}"),
-        re.compile(f"[{_ranges(symbols)}]"),
+        re.compile(f"{letter}+(?:(?![\0-\xac])[{_write_ranges(marks)}]+{letter}*){{,{LONGEST}}}"),
+        re.compile(f"[{_write_ranges(symbols)}]"),
         (
             # Most words of Han have two letters, many have one. Two letters of an alphabet say too little.
-            Unspaced(_run(ideographic & begins, ideographic | marks), (1, 2)),
-            Unspaced(_run(hangul & begins, hangul | marks), (2,)),
-            Unspaced(_run(alphabetic & begins, alphabetic | marks), (3,)),
+            Unspaced(_compile_run(ideographic & begins, ideographic | marks), (1, 2)),
+            Unspaced(_compile_run(hangul & begins, hangul | marks), (2,)),
+            Unspaced(_compile_run(alphabetic & begins, alphabetic | marks), (3,)),
         ),
-        re.compile(f"[{_ranges(begins)}][{_ranges(own - begins | marks)}]*"),
+        re.compile(f"[{_write_ranges(begins)}][{_write_ranges(own - begins | marks)}]*"),
     )
 
 
@@ -118,28 +118,28 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFKC", DROPPED.sub("", letters))
 
 
-def _letters_and_marks(blocks: Iterable[tuple[int, int]]) -> set[int]:
+def _find_letters_and_marks(blocks: Iterable[tuple[int, int]]) -> set[int]:
     """Without digits: numbers are words as everywhere."""
-    return {code for code in _codes(blocks) if unicodedata.category(chr(code)) in ("Lo", "Lm", "Nl", "Mn", "Mc")}
+    return {code for code in _list_codes(blocks) if unicodedata.category(chr(code)) in ("Lo", "Lm", "Nl", "Mn", "Mc")}
 
 
 def _is_mark(code: int) -> bool:
     return unicodedata.category(chr(code)).startswith("M")
 
 
-def _spells(symbol: str) -> bool:
+def _is_spelled(symbol: str) -> bool:
     return not symbol.isalnum() and any(letter.isalnum() for letter in fold(symbol))
 
 
-def _codes(blocks: Iterable[tuple[int, int]]) -> Iterable[int]:
+def _list_codes(blocks: Iterable[tuple[int, int]]) -> Iterable[int]:
     return chain.from_iterable(range(first, last + 1) for first, last in blocks)
 
 
-def _run(begins: set[int], goes_on: set[int]) -> re.Pattern[str]:
-    return re.compile(f"[{_ranges(begins)}][{_ranges(goes_on)}]{{,{LONGEST_UNSPACED - 1}}}")
+def _compile_run(begins: set[int], goes_on: set[int]) -> re.Pattern[str]:
+    return re.compile(f"[{_write_ranges(begins)}][{_write_ranges(goes_on)}]{{,{LONGEST_UNSPACED - 1}}}")
 
 
-def _ranges(codes: Iterable[int]) -> str:
+def _write_ranges(codes: Iterable[int]) -> str:
     """The inside of a character class."""
     found: list[list[int]] = []
     for code in sorted(codes):

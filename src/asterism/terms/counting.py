@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..representations import LexicalWeights
-from .characters import LONGEST, writings
+from .characters import LONGEST, compile_writings
 from .texts import check_texts
-from .words import grams_of_run, placed_words, words_of_run
+from .words import find_words, split_run, split_unspaced_run
 
 REMEMBERED = 1 << 17  # words whose terms need not be made again: some tens of MB
 STEM = 7  # letters of a word that make its term: most endings come later, in every language that has some
@@ -37,13 +37,13 @@ def count_words(texts: Sequence[str]) -> LexicalWeights:
     Words that begin with the same seven letters are one term, unless they have digits: "measured", "measurement".
     """
     check_texts(texts)
-    return count_terms(_terms(text) for text in texts)
+    return count_terms(_hash_words(text) for text in texts)
 
 
-def word_spans(text: str) -> list[TermSpan]:
+def find_word_spans(text: str) -> list[TermSpan]:
     """One for each word that `count_words` counts, in the order of the text."""
     check_texts([text])
-    spans = [TermSpan(_term_of_word(word), word, begin, end) for word, begin, end in placed_words(text)]
+    spans = [TermSpan(_hash_word(word), word, begin, end) for word, begin, end in find_words(text)]
     return sorted(spans, key=lambda span: (span.begin, span.end))
 
 
@@ -64,38 +64,38 @@ def count_terms(texts: Iterable[Terms]) -> LexicalWeights:
     )
 
 
-def _terms(text: str) -> Terms:
-    """(n,) of the words of `placed_words`, but faster: a run that was seen before is not cut again."""
-    kinds = writings()
+def _hash_words(text: str) -> Terms:
+    """(n,) of the words of `find_words`, but faster: a run that was seen before is not cut again."""
+    kinds = compile_writings()
     if text.isascii():
-        return np.fromiter(chain.from_iterable(map(_terms_of_run, _short(kinds.ascii.findall(text)))), np.int64)
-    whole = map(_terms_of_run, _short(kinds.spaced.findall(text) + kinds.symbol.findall(text)))
+        return np.fromiter(chain.from_iterable(map(_hash_run, _shorten(kinds.ascii.findall(text)))), np.int64)
+    whole = map(_hash_run, _shorten(kinds.spaced.findall(text) + kinds.symbol.findall(text)))
     # Not remembered as a whole: most sentences are there only once.
     runs = ((run, kind.grams) for kind in kinds.unspaced for run in kind.run.findall(text))
-    cut = (map(_term_of_gram, grams_of_run(run, lengths)) for run, lengths in runs)
+    cut = (map(_hash_gram, split_unspaced_run(run, lengths)) for run, lengths in runs)
     return np.fromiter(chain.from_iterable(chain(whole, cut)), np.int64)
 
 
-def _short(runs: list[str]) -> list[str]:
+def _shorten(runs: list[str]) -> list[str]:
     """No more is read of a run than counts, so that nothing endless is remembered."""
     return [run[:LONGEST] for run in runs] if max(map(len, runs), default=0) > LONGEST else runs
 
 
 @lru_cache(REMEMBERED)
-def _terms_of_run(run: str) -> tuple[int, ...]:
-    return tuple(map(_term_of_word, words_of_run(run)))
+def _hash_run(run: str) -> tuple[int, ...]:
+    return tuple(map(_hash_word, split_run(run)))
 
 
 @lru_cache(REMEMBERED)
-def _term_of_gram(gram: str) -> int:
-    return _term(gram)
+def _hash_gram(gram: str) -> int:
+    return _hash(gram)
 
 
-def _term_of_word(word: str) -> int:
+def _hash_word(word: str) -> int:
     """Numbers and names with numbers have no endings. N-grams are too short to lose anything."""
-    return _term(word if any(letter.isdigit() for letter in word) else word[:STEM])
+    return _hash(word if any(letter.isdigit() for letter in word) else word[:STEM])
 
 
-def _term(word: str) -> int:
+def _hash(word: str) -> int:
     """The same in every process and on every machine; 63 bits, so that two words hardly ever share one."""
     return int.from_bytes(blake2b(word.encode("utf-8")).digest()[:8], "big") >> 1

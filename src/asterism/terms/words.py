@@ -4,49 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from .characters import LONGEST, fold, writings
+from .characters import LONGEST, compile_writings, fold
 
 Placed = tuple[str, int, int]
 
 
-def placed_words(text: str) -> Iterator[Placed]:
+def find_words(text: str) -> Iterator[Placed]:
     """Each word with the begin and end of text[begin:end] that it is made from; not in the order of the text.
 
     A word is a run of letters, digits and the marks on them, brought to one form (NFKC, case folded). Scripts without
     spaces between words give overlapping n-grams instead.
     """
-    kinds = writings()
+    kinds = compile_writings()
     for pattern in (kinds.spaced, kinds.symbol):
         for match in pattern.finditer(text):
-            for word in words_of_run(match.group()):
+            for word in split_run(match.group()):
                 yield word, match.start(), match.end()
     for kind in kinds.unspaced:
         for match in kind.run.finditer(text):
-            letters, begins, ends = _letters(match.group(), match.start())
-            yield from zip(grams(letters, kind.grams), *_places(begins, ends, kind.grams), strict=True)
+            letters, begins, ends = _fold_letters(match.group(), match.start())
+            yield from zip(make_grams(letters, kind.grams), *_find_places(begins, ends, kind.grams), strict=True)
 
 
-def words_of_run(run: str) -> list[str]:
+def split_run(run: str) -> list[str]:
     """Of a run with spaces around it, or a symbol: mostly one; a few characters unfold to several words (½ ㏂ ㍿)."""
     if run.isascii():
         return [run[:LONGEST].lower()]
     folded = fold(run[:LONGEST])
-    kinds = writings()
+    kinds = compile_writings()
     if kinds.spaced.fullmatch(folded):
         return [folded]
     words = kinds.spaced.findall(folded)
     for kind in kinds.unspaced:
         for part in kind.run.findall(folded):
-            words += grams(part, kind.grams)
+            words += make_grams(part, kind.grams)
     return words
 
 
-def grams_of_run(run: str, lengths: Sequence[int]) -> list[str]:
+def split_unspaced_run(run: str, lengths: Sequence[int]) -> list[str]:
     """Of a run without spaces."""
-    return grams(run if fold(run) == run else _letters(run, 0)[0], lengths)
+    return make_grams(run if fold(run) == run else _fold_letters(run, 0)[0], lengths)
 
 
-def grams(letters: str, lengths: Sequence[int]) -> list[str]:
+def make_grams(letters: str, lengths: Sequence[int]) -> list[str]:
     """All of each length; letters too few for any are one themselves."""
     shortest = min(lengths)
     if len(letters) < shortest:
@@ -54,7 +54,7 @@ def grams(letters: str, lengths: Sequence[int]) -> list[str]:
     return [letters[i : i + length] for length in lengths for i in range(len(letters) - length + 1)]
 
 
-def _places(begins: list[int], ends: list[int], lengths: Sequence[int]) -> tuple[list[int], list[int]]:
+def _find_places(begins: list[int], ends: list[int], lengths: Sequence[int]) -> tuple[list[int], list[int]]:
     """Begin and end of each of `grams`."""
     if len(begins) < min(lengths):
         return begins[:1], ends[-1:]
@@ -65,13 +65,13 @@ def _places(begins: list[int], ends: list[int], lengths: Sequence[int]) -> tuple
     )
 
 
-def _letters(run: str, start: int) -> tuple[str, list[int], list[int]]:
+def _fold_letters(run: str, start: int) -> tuple[str, list[int], list[int]]:
     """A run in its one form, and the piece of the text that each letter comes from.
 
     Forms may be longer or shorter than what they are made from; so it is done piece by piece.
     """
     letters, begins, ends = [], [], []
-    for piece in writings().piece.finditer(run):
+    for piece in compile_writings().piece.finditer(run):
         made = fold(piece.group())
         letters.append(made)
         begins += [start + piece.start()] * len(made)

@@ -1,4 +1,4 @@
-"""What every call of a native engine needs before it."""
+"""Which documents count in a search: one mask over all documents of an index, whatever decided it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ import numpy.typing as npt
 
 from ..errors import SettingError
 
+Mask = npt.NDArray[np.bool_]
 
-def checked_subset(subset: npt.ArrayLike | None, documents: int) -> npt.NDArray[np.uint8] | None:
-    """(documents,) of bool, as the native code takes it; None for all."""
-    if subset is None:
+
+def check_eligible(eligible: npt.ArrayLike | None, documents: int) -> npt.NDArray[np.uint8] | None:
+    """(documents,) of bool, as the native code takes it; None if every document counts."""
+    if eligible is None:
         return None
-    mask = np.asarray(subset)
+    mask = np.asarray(eligible)
     if mask.dtype != np.bool_ or mask.shape != (documents,):
-        expected = f"expected bool ({documents},)"
-        raise SettingError(f"subset has type {mask.dtype} and shape {mask.shape}, {expected}")
+        given = f"eligible has type {mask.dtype} and shape {mask.shape}"
+        raise SettingError(f"{given}, expected bool ({documents},)")
     return np.ascontiguousarray(mask).view(np.uint8)

@@ -16,7 +16,7 @@ class SearchHits:
 
     ids int64 and scores float32: (k,) of one query, fewer where there are fewer documents; (n, k) of many, padded
     with -1 and -inf;
-    timings: seconds by stage.
+    timings: seconds by stage, in total over the queries.
     """
 
     ids: npt.NDArray[np.int64]
@@ -34,12 +34,17 @@ class SearchHits:
         return cls(np.empty((queries, 0), np.int64), np.empty((queries, 0), np.float32))
 
     @classmethod
-    def of(cls, rows: Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]]) -> SearchHits:
+    def from_rows(
+        cls,
+        rows: Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]],
+        timings: dict[str, float] | None = None,
+    ) -> SearchHits:
         """Ids and scores of each query, padded to the longest."""
+        seconds = timings or {}
         if len(rows) == 1:
-            return cls(rows[0][0][None], rows[0][1][None])
+            return cls(rows[0][0][None], rows[0][1][None], seconds)
         k = max((len(ids) for ids, _ in rows), default=0)
-        padded = cls(np.full((len(rows), k), -1, np.int64), np.full((len(rows), k), -np.inf, np.float32))
+        padded = cls(np.full((len(rows), k), -1, np.int64), np.full((len(rows), k), -np.inf, np.float32), seconds)
         for i, (ids, scores) in enumerate(rows):
             padded.ids[i, : len(ids)], padded.scores[i, : len(ids)] = ids, scores
         return padded

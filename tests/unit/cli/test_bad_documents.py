@@ -140,8 +140,8 @@ def test_a_bad_file(name: str, content: bytes, message: str, made: Path, model: 
         (["fox", "--filter", '{"year": NaN}'], "NaN is no JSON number"),
         (["fox", "--filter", '{"\\ud800": 1}'], "filter"),
         (["fox", "--filter", "[1]"], "--filter is '\\[1\\]', expected an object"),
-        (["fox", "--filter", "year=5"], "--filter is no usable JSON"),
-        (["fox", "--filter", "[" * 100_000], "--filter is no usable JSON"),
+        (["fox", "--filter", "year=5"], "--filter is not usable JSON"),
+        (["fox", "--filter", "[" * 100_000], "--filter is not usable JSON"),
         (["fox", "--model", "nonsense"], "neither a folder nor a known model"),
         (["fox", "--model", "/nowhere"], "there is no folder /nowhere"),
     ],
@@ -172,7 +172,7 @@ def test_a_folder_that_is_no_index(model: Path, tmp_path: Path) -> None:
         assert_refused(run("add", place, content), "expected a folder that asterism built")
         assert_refused(run("delete", place, "fox"), "expected a folder that asterism built")
         assert_refused(run("evaluate", place, "--data", folder), "queries.jsonl|BEIR")
-        assert_refused(run("index", content, "--to", place, "--model", model), "is there and is no index")
+        assert_refused(run("index", content, "--to", place, "--model", model), "exists and is not an index")
     assert_refused(run("search", tmp_path / "nowhere", "fox"), "nowhere")
     assert files(tmp_path) == before
 

@@ -30,7 +30,7 @@ def test_demo(minilm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         Document("bisect.insort", "Insert item x in list a, and keep it sorted.", metadata={"kind": "function"}),
         Document("shutil.copytree", "Recursively copy a directory tree.", metadata={"kind": "function"}),
     ]
-    monkeypatch.setattr("asterism.documents.stdlib_docstrings.stdlib_documents", lambda: iter(few))
+    monkeypatch.setattr("asterism.documents.stdlib_docstrings.read_stdlib_documents", lambda: iter(few))
     to = tmp_path / "stdlib.ast"
     ran = run("demo", "--to", to)
     assert ran.code == 0
@@ -38,7 +38,7 @@ def test_demo(minilm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     for question in QUESTIONS:
         assert question in ran.out
     assert f"asterism search {to}" in ran.out.replace("\n", "")
-    assert "is there already: 3 documents" in " ".join(run("demo", "--to", to).out.split())
+    assert "exists already: 3 documents" in " ".join(run("demo", "--to", to).out.split())
 
 
 def test_version_and_help() -> None:

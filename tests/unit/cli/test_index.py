@@ -5,13 +5,15 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import asterism
-from asterism import Document, Retriever
+from asterism import Document, EncoderSettings, Retriever, TokenBuild
+from asterism.cli import inputs as cli_inputs
+from asterism.retriever.jobs import describe_job, start_job
 from tests.unit.cli.running import CORPUS, IDS, beir, ids, jsonl, run
 
 
@@ -71,15 +73,14 @@ def test_an_interrupted_index_goes_on(model: Path, tmp_path: Path) -> None:
     to, settings = tmp_path / "x.ast", ("--model", model, "--bits", 2)
     inputs = beir(tmp_path)
     assert run("index", *inputs, "--to", tmp_path / "whole.ast", *settings).code == 0
-    with Retriever.create(to, model, build=asterism.TokenBuild(bits=2)) as begun:
-        made = {"views": None, "terms": None, "most_vectors": 0, "build": asterism.TokenBuild(bits=2)}
-        made["encoder"] = asterism.EncoderSettings(precision="int8")
-        job = {name: repr(value) for name, value in made.items()}
-        begun.start_job({**job, "model": str(model), "inputs": [str(given) for given in inputs]})
+    made: dict[str, Any] = {"build": TokenBuild(bits=2), "encoder": EncoderSettings(precision="int8")}
+    job = describe_job([str(given) for given in inputs], str(model), **made)
+    with Retriever.create(to, model, **made) as begun:
+        start_job(begun.collection, job)
         begun.add([Document("fox", CORPUS[0]["text"], metadata={"year": 1999})])
     ran = run("index", *inputs, "--to", to, "--model", model)
     assert (ran.code, ran.out) == (2, "")
-    assert "was begun with other inputs or settings" in ran.err
+    assert ran.err.startswith(f"asterism: {to} was begun with other inputs or settings (build): give the same")
     refused = run("index", *inputs, *inputs, "--to", to, *settings)
     assert (refused.code, refused.err.count("\n")) == (2, 1)
     assert "is not finished" in run("add", to, *inputs, "--skip-existing").err
@@ -89,9 +90,35 @@ def test_an_interrupted_index_goes_on(model: Path, tmp_path: Path) -> None:
     assert run("index", *inputs, "--to", to, *settings).code == 0
     with Retriever.open(to) as found, Retriever.open(tmp_path / "whole.ast") as whole:
         assert list(found) == list(whole)
-        assert found.job() is None
+        assert not found.info()["unfinished"]
         assert found.search("quick fox").ids == whole.search("quick fox").ids
     assert run("index", *inputs, "--to", to, *settings).code == 2
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        {
+            "views": "None",
+            "terms": "None",
+            "most_vectors": "0",
+            "build": "TokenBuild(bits=4, fixed=0, seed=7)",
+            "encoder": "EncoderSettings(precision='int8')",
+            "model": "m",
+            "inputs": ["corpus.jsonl"],
+        },
+        {"demo": True, "model": "m"},
+        {"settings": [], "inputs": None},
+    ],
+)
+def test_a_job_of_an_earlier_version_is_refused(stored: dict[str, Any], model: Path, tmp_path: Path) -> None:
+    to = tmp_path / "x.ast"
+    with Retriever.create(to, model) as begun:
+        start_job(begun.collection, stored)
+    ran = run("index", *beir(tmp_path), "--to", to, "--model", model)
+    advice = "choose another folder, or remove it first"
+    assert ran == (2, "", f"asterism: {to} was begun by an earlier version of asterism: {advice}\n")
+    assert run("info", to, "--json").lines()[0]["unfinished"]
 
 
 def test_an_index_without_documents_and_job_is_filled(model: Path, tmp_path: Path) -> None:
@@ -124,6 +151,26 @@ def test_add_what_is_there(folder: Path, tmp_path: Path) -> None:
     with Retriever.open(folder) as opened:
         assert opened.get("fox").text == "another fox"
         assert len(opened) == 4
+
+
+@pytest.mark.parametrize("options", [[], ["--update"], ["--skip-existing"]])
+def test_inputs_are_parsed_twice(
+    folder: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str]
+) -> None:
+    """Once to find every error before anything is written, once to add."""
+    parsed = []
+    read = cli_inputs.CheckedInputs._read
+
+    def count(self: cli_inputs.CheckedInputs) -> Iterator[Any]:
+        for where, document in read(self):
+            parsed.append(document.id)
+            yield where, document
+
+    monkeypatch.setattr(cli_inputs.CheckedInputs, "_read", count)
+    more = jsonl(tmp_path / "more.jsonl", [{"_id": "new", "text": "read a file"}, {"_id": "last", "text": "a fox"}])
+    assert run("add", folder, more, *options, "-q") == (0, "", "")
+    assert run("index", more, "--to", tmp_path / "new.ast", "--model", model, "-q") == (0, "", "")
+    assert parsed == ["new", "last"] * 4
 
 
 def test_delete(folder: Path, tmp_path: Path) -> None:

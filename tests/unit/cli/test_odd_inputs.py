@@ -224,5 +224,5 @@ def test_a_run_is_not_written_over_a_device(made: Path, tmp_path: Path) -> None:
     arguments = ("evaluate", made, "--data", tmp_path, "--methods", "exact", "--run", tmp_path / "x.run")
     ran = run(*arguments)
     assert (ran.code, ran.out) == (2, "")
-    assert "x.run cannot be written (it is no regular file): choose another path" in ran.err
+    assert "x.run cannot be written (it is not a regular file): choose another path" in ran.err
     assert (tmp_path / "x.run").is_fifo()

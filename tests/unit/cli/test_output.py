@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asterism.cli import application
-from asterism.cli.output import one_line, print_error, print_json, print_row, terminal, visible
+from asterism.cli.output import make_console, make_one_line, make_visible, print_error, print_json, print_row
 
 CLI = Path(application.__file__).parent
 JOINERS = "\u200c\u200d"
@@ -38,23 +38,23 @@ def is_safe(shown: str) -> bool:
 def test_every_character_of_a_category_that_is_not_seen(name: str) -> None:
     for char in DECEIVING:
         if unicodedata.category(char) == name:
-            assert len(visible(char)) == 1
-            assert is_safe(visible(char)), f"U+{ord(char):04X}"
+            assert len(make_visible(char)) == 1
+            assert is_safe(make_visible(char)), f"U+{ord(char):04X}"
 
 
 @pytest.mark.parametrize(
     "text", ["größer", "नमस्ते क्‍ष", "می‌خواهم", "👨‍👩‍👧 ❤️", "日本語", "שלום", "العربية", "a\tb\nc", "\u0604", "−½€"]
 )
 def test_ordinary_text_stays_as_it_is(text: str) -> None:
-    assert visible(text) == text
+    assert make_visible(text) == text
 
 
 @given(st.text(st.characters() | st.sampled_from(DECEIVING)))
 def test_the_length_stays(text: str) -> None:
     """Highlighting counts characters."""
-    assert len(visible(text)) == len(one_line(text)) == len(text)
-    assert is_safe(visible(text))
-    assert not set(one_line(text)) & set("\t\n\r")
+    assert len(make_visible(text)) == len(make_one_line(text)) == len(text)
+    assert is_safe(make_visible(text))
+    assert not set(make_one_line(text)) & set("\t\n\r")
 
 
 @given(st.dictionaries(st.text(), st.recursive(st.text(st.characters() | st.sampled_from(DECEIVING)), st.lists)))
@@ -96,7 +96,7 @@ def test_the_console_shows_text_as_it_is(stderr: bool, capsys: pytest.CaptureFix
 
     table = Table(WILD, title=WILD)
     table.add_row(WILD)
-    console = terminal(stderr=stderr)
+    console = make_console(stderr=stderr)
     for shown in (WILD, Text(WILD), Padding(WILD, 1), table):
         console.print(shown, soft_wrap=True)
     captured = capsys.readouterr()

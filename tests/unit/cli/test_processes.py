@@ -154,7 +154,7 @@ def test_a_stopped_index_goes_on(long_work: Any, number: signal.Signals) -> None
         there = len(opened)
         assert there % 256 == 0
         assert there < 4000
-        assert opened.job() is not None
+        assert opened.info()["unfinished"]
     assert run(*arguments, "--quiet") == (0, "", "")
     assert sorted(ids(to)) == sorted(f"d{i}" for i in range(4000))
     assert run(*arguments).code == 2

@@ -89,7 +89,7 @@ def test_info(made: Path) -> None:
 
 
 def test_check(folder: Path) -> None:
-    assert run("check", folder) == (0, "", f"{folder}: all 3 documents are as they were written\n")
+    assert run("check", folder) == (0, "", f"{folder}: all 3 documents are intact\n")
     assert run("check", folder, "--quiet") == (0, "", "")
     assert run("check", folder, "--json").lines() == [{"path": str(folder), "ok": True, "documents": 3}]
     file = next(folder.rglob("codes.npy"))

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from asterism import Retriever
+from asterism.retriever.jobs import describe_job, start_job
 from asterism.search.fusion import M3
 from tests import layouts
 from tests.unit.cli.running import jsonl, on_terminal, run
@@ -91,9 +92,9 @@ def test_wrong_views(corpus: Path, models: Path, tmp_path: Path, model: str, vie
 def test_an_index_begun_with_other_views_is_not_gone_on_with(corpus: Path, models: Path, tmp_path: Path) -> None:
     to = indexed(corpus, models / "colbert", tmp_path / "x.ast", "--views", "lexical")
     with Retriever.open(to) as opened:
-        opened.start_job({"views": "['lexical']"})
+        start_job(opened.collection, describe_job([str(corpus)], str(models / "colbert"), views=["lexical"]))
     ran = run("index", corpus, "--to", to, "--model", models / "colbert")
-    assert (ran.code, "was begun with other inputs or settings" in ran.err) == (2, True)
+    assert (ran.code, "was begun with other inputs or settings (encoder, views)" in ran.err) == (2, True)
 
 
 # --- search ---

@@ -53,7 +53,7 @@ def test_collections_leave_no_descriptor_behind(tmp_path: Path) -> None:
         lambda of: of.check(),
         lambda of: of.bytes(),
         lambda of: of.facts("settings"),
-        lambda of: of.looking_at("0-0", lambda state, at, subset: at),
+        lambda of: of.look_at("0-0", lambda state, at, eligible: at),
         lambda of: put(of, 1),
         lambda of: of.put_fact("job", {}),
     ],

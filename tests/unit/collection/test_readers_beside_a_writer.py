@@ -9,21 +9,18 @@ import numpy as np
 import pytest
 
 from asterism.collection import collection as collection_module
-from asterism.collection import writer as collection_writer
 from asterism.collection.catalog import CatalogReader
 from asterism.collection.collection import Collection
+from asterism.collection.policy import Policy
 from asterism.errors import IndexBusy
 from tests.unit.collection.groups import compact, found, ids_of, put, remove
 
 CHANGES = 20
 
 
-def test_a_search_while_another_thread_writes_is_consistent(
-    collection: Collection, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_search_while_another_thread_writes_is_consistent(collection: Collection) -> None:
     """Groups of five are added and deleted as wholes; meanwhile segments are merged and the codec is trained again."""
-    for name, value in {"FLAT_TOKENS": 60, "MOST_SEGMENTS": 3, "OUTGROWN": 2}.items():
-        monkeypatch.setattr(collection_writer, name, value)
+    collection.policy = Policy(flat_tokens=60, most_segments=3, outgrown=2)
     rng = np.random.default_rng(0)
     there, codecs = {0}, set()
 

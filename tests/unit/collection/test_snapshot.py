@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from asterism import TokenSearch
-from asterism.collection import writer as collection_writer
 from asterism.collection.collection import Collection
+from asterism.collection.policy import Policy
 from asterism.collection.snapshot import positions
 from asterism.errors import UnknownDocument
 from tests.conftest import make_query
@@ -31,7 +30,7 @@ def test_positions(numbers: list[int], wanted: list[int], expected: list[int]) -
     assert positions(np.array(numbers, np.int64), np.array(wanted, np.int64)).tolist() == expected
 
 
-def test_a_reader_sees_each_committed_state(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_sees_each_committed_state(collection: Collection) -> None:
     reader = Collection.open(collection.path)
     assert found(reader) == ids_of(0)
     put(collection, 1)
@@ -43,7 +42,7 @@ def test_a_reader_sees_each_committed_state(collection: Collection, monkeypatch:
         reader.get(["0-0"])
     put(collection, 1, update=True)
     put(collection, 2)
-    monkeypatch.setattr(collection_writer, "FLAT_TOKENS", 20)
+    collection.policy = Policy(flat_tokens=20)
     compact(collection)
     assert not reader.snapshot().codec.codec.is_flat
     for method in ("exact", "colbert", "xtr"):
@@ -63,10 +62,10 @@ def test_a_snapshot_outlives_its_files(collection: Collection) -> None:
     put(collection, 1)
     old = collection.snapshot()
     query = make_query(D, 3)
-    before = old.multi.search(query, 10, TokenSearch(), None)
+    before = old.multi.search(old.multi.gather([query]), 10)
     put(collection, 2)
     compact(collection)
     assert not (collection.path / old.segments[0].part.name).exists()
-    after = old.multi.search(query, 10, TokenSearch(), None)
+    after = old.multi.search(old.multi.gather([query]), 10)
     np.testing.assert_array_equal(before.ids, after.ids)
     np.testing.assert_array_equal(before.scores, after.scores)

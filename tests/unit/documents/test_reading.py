@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asterism.documents.chunks import CHUNK, OVERLAP, chunks_of
+from asterism.documents.chunks import CHUNK, OVERLAP, cut_chunks
 from asterism.documents.document import Document
 from asterism.documents.reading import count_documents, read_documents, read_jsonl, read_text_folder, read_tsv
 from asterism.errors import DocumentError
@@ -276,7 +276,7 @@ def test_unknown_kinds(name: str, tmp_path: Path) -> None:
 
 
 def chunks(content: str) -> list[str]:
-    return [content[begin:end] for begin, end in chunks_of(content)]
+    return [content[begin:end] for begin, end in cut_chunks(content)]
 
 
 WORDS = st.text(st.sampled_from("abcé学。！.? "), min_size=1, max_size=12)
@@ -290,7 +290,7 @@ CONTENT = st.builds(
 @given(CONTENT | st.text())
 def test_chunks(content: str) -> None:
     """All that is not blank is in a chunk; none is too long, blank at an end, or within another."""
-    spans = chunks_of(content)
+    spans = cut_chunks(content)
     covered = set()
     for begin, end in spans:
         assert 0 < end - begin <= CHUNK
@@ -345,9 +345,9 @@ def test_long_paragraphs() -> None:
 
 
 def test_a_large_file_is_quick() -> None:
-    assert len(chunks_of("word " * 400_000)) > 1600
-    assert len(chunks_of("\n \n".join(["word"] * 100_000))) > 500
-    assert chunks_of("\n" + " " * 1_000_000) == []
+    assert len(cut_chunks("word " * 400_000)) > 1600
+    assert len(cut_chunks("\n \n".join(["word"] * 100_000))) > 500
+    assert cut_chunks("\n" + " " * 1_000_000) == []
 
 
 def test_a_pipe_in_a_folder_is_left_alone(tmp_path: Path) -> None:

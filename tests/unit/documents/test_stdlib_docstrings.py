@@ -10,17 +10,17 @@ import pytest
 
 from asterism.documents import stdlib_docstrings
 from asterism.documents.document import Document
-from asterism.documents.stdlib_docstrings import stdlib_documents
+from asterism.documents.stdlib_docstrings import read_stdlib_documents
 
 
 @pytest.fixture(scope="module")
 def corpus() -> dict[str, Document]:
-    return {document.id: document for document in stdlib_documents()}
+    return {document.id: document for document in read_stdlib_documents()}
 
 
 def test_size_and_order(corpus: dict[str, Document]) -> None:
     started = time.process_time()
-    documents = list(stdlib_documents())
+    documents = list(read_stdlib_documents())
     assert time.process_time() - started < 5
     assert len(documents) > 3000
     assert [document.id for document in documents] == sorted(corpus)  # so no id is there twice
@@ -63,9 +63,9 @@ def test_files_that_cannot_be_parsed(tmp_path: Path) -> None:
     contents = [b"def f(:", b"\0", b"\xff", b"# coding: nonsense", b"(" * 10_000, b"x = '\\d'"]
     for number, content in enumerate(contents):
         (tmp_path / f"{number}.py").write_bytes(content)
-        entries = list(stdlib_docstrings._entries_of_file("x", tmp_path / f"{number}.py"))
+        entries = list(stdlib_docstrings._parse_file("x", tmp_path / f"{number}.py"))
         assert entries == ([("x", "x", "module", None)] if number == 5 else [])
-    assert list(stdlib_docstrings._entries_of_file("x", tmp_path / "missing.py")) == []
+    assert list(stdlib_docstrings._parse_file("x", tmp_path / "missing.py")) == []
 
 
 def test_signatures(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ except ImportError:
 '''
     file = tmp_path / "x.py"
     file.write_text(source)
-    titles = [(title, kind) for _, title, kind, docstring in stdlib_docstrings._entries_of_file("x", file) if docstring]
+    titles = [(title, kind) for _, title, kind, docstring in stdlib_docstrings._parse_file("x", file) if docstring]
     assert titles == [
         ("x.C(a=1)", "class"),
         ("x.C.m(a, /, b, *, c=[])", "method"),

@@ -18,8 +18,8 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 import asterism
 from asterism.encoders.assembling import Side
 from asterism.encoders.encoder import Encoder
-from asterism.encoders.spans import TokenSpan, token_spans
-from asterism.encoders.tokens import TextRules, TextTokenizer, origins, tokenised
+from asterism.encoders.spans import TokenSpan, find_token_spans
+from asterism.encoders.tokens import TextRules, TextTokenizer, find_origins, tokenise
 from asterism.errors import InputError, TextError
 from tests import layouts
 
@@ -208,7 +208,7 @@ def test_origins() -> None:
         for lower in (False, True):
             made = text.strip() if strip else text
             made = made.lower() if lower else made
-            found = origins(text, TextRules(20, "to ", strip, lower))
+            found = find_origins(text, TextRules(20, "to ", strip, lower))
             assert found[:3] == [-1, -1, -1]
             assert len(found) == 3 + len(made)
             assert [text[place] for place in found[3:] if text[place] != "İ"] == list(
@@ -241,9 +241,9 @@ def pieces_of(tokenizer: Tokenizer, folder: Path, text: str) -> list[tuple[str, 
     tokenizer.save(str(folder / "tokenizer.json"))
     opened, rules = TextTokenizer(folder), TextRules(100)
     none = np.zeros(opened.vocabulary, bool)
-    spans = token_spans(opened, Side(rules, none, none, False, None), text)
-    ids = tokenised(opened, rules, [text]).rows[0].ids
-    assert [span.token for span in spans] == [opened.token_of(int(number)) for number in ids]
+    spans = find_token_spans(opened, Side(rules, none, none, False, None, "cls", {}), text)
+    ids = tokenise(opened, rules, [text]).rows[0].ids
+    assert [span.token for span in spans] == [opened.find_token(int(number)) for number in ids]
     return [(span.token, text[span.begin : span.end] if span.begin >= 0 else None) for span in spans]
 
 

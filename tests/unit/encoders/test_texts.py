@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from itertools import count, islice
 from pathlib import Path
@@ -11,8 +12,9 @@ import pytest
 from tokenizers import Tokenizer
 
 import asterism
+from asterism.encoders.batching import make_batches
 from asterism.encoders.encoder import Encoder
-from asterism.encoders.tokens import windows
+from asterism.encoders.tokens import Row, cut_windows
 from asterism.errors import InputError, SettingError, TextError
 from tests import layouts
 
@@ -25,6 +27,12 @@ def m3(tmp_path_factory: pytest.TempPathFactory) -> Encoder:
 @pytest.fixture(scope="module")
 def single(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return layouts.sentence_transformer(tmp_path_factory.mktemp("st") / "model")
+
+
+def run_row(encoder: Encoder, output: str, ids: np.ndarray, attended: int, shares: np.ndarray) -> np.ndarray:
+    """One output of the model for one row of ids."""
+    (batch,) = make_batches([Row(0, ids, attended, 0, len(ids))], 1)
+    return encoder._chunk_encoder.backbone.run([output], batch, shares)[output]
 
 
 def test_views_in_one_pass(m3: Encoder) -> None:
@@ -114,10 +122,26 @@ def test_endless_texts(m3: Encoder) -> None:
     assert done == [256, 512, 768]
 
 
+@pytest.mark.parametrize("texts", [1, 255, 256, 257, 512])
+def test_no_text_is_lost_between_chunks(m3: Encoder, texts: int) -> None:
+    done: list[int] = []
+    found = m3.encode_document(["fox"] * (texts - 1) + ["the dog"], views=["dense"], progress=done.append)
+    assert found.dense.shape == (texts, 32)
+    np.testing.assert_allclose(found.dense[-1], m3.encode_document(["the dog"]).dense[0], atol=1e-5)
+    assert done == [*range(256, texts, 256), texts]
+
+
+def test_a_single_chunk_starts_no_thread(m3: Encoder) -> None:
+    before = threading.active_count()
+    during: list[int] = []
+    m3.encode_query(["fox"], progress=lambda _: during.append(threading.active_count()))
+    assert during == [before]
+
+
 def test_windows_cover_once() -> None:
     for tokens in range(400):
         for room in (8, 33, 100):
-            found = windows(tokens, room)
+            found = cut_windows(tokens, room)
             assert [w[2] for w in found] == [0] + [w[3] for w in found[:-1]]
             assert found[-1][3] == tokens
             for begin, end, own_from, own_to in found:
@@ -154,7 +178,7 @@ def test_more_than_one_cls(tmp_path: Path) -> None:
     row = np.array([by_hand])
     shares = (row == 0).astype(np.float32)
     assert shares.sum() == -(-len(ids) // 8)
-    pooled = encoder._backbone.run(["pooled"], row, np.array([row.shape[1]], np.int32), shares / shares.sum())["pooled"]
+    pooled = run_row(encoder, "pooled", row[0], row.shape[1], shares / shares.sum())
     found = encoder.encode_document([" ".join(words), "fox"])
     np.testing.assert_allclose(found.dense[0], pooled[0] / np.linalg.norm(pooled[0]), atol=1e-5)
     assert len(found.multi[0]) == len(ids) + 1  # no vector for any [CLS], one for the end
@@ -189,7 +213,7 @@ def test_the_papers_full_pooling(tmp_path: Path) -> None:
     ids = tokenizer.encode("fox dog").ids
     row = np.array([ids + [0] * (12 - len(ids))])
     shares = np.zeros((1, 12), np.float32)
-    states = encoder._backbone.run(["states"], row, np.array([len(ids)], np.int32), shares)["states"][0]
+    states = run_row(encoder, "states", row[0], len(ids), shares)[0]
     projected = states @ layouts.numbers("projection", (16, 32)).T
     mixed = (layouts.numbers("full", (64, 192)) @ projected.reshape(-1)).reshape(4, 16)
     expected = mixed / np.linalg.norm(mixed, axis=1, keepdims=True)

@@ -55,11 +55,11 @@ def test_line_separators_inside_a_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("queries", "message"),
     [
-        ('{"_id": "1", "text": "one"}\n{"_id": ', r"queries\.jsonl, line 2 is no JSON"),
-        ("[" * 100_000, r"line 1 is no JSON"),
-        ('{"a":' * 100_000, r"line 1 is no JSON"),
-        ('{"_id": "1", "text": "one", "n": %s}' % ("9" * 5000), r"line 1 is no JSON"),
-        ('{"_id": "1", "text": "one", "n": NaN}', r"line 1 is no JSON \(NaN is no JSON number\)"),
+        ('{"_id": "1", "text": "one"}\n{"_id": ', r"queries\.jsonl, line 2 is not JSON"),
+        ("[" * 100_000, r"line 1 is not JSON"),
+        ('{"a":' * 100_000, r"line 1 is not JSON"),
+        ('{"_id": "1", "text": "one", "n": %s}' % ("9" * 5000), r"line 1 is not JSON"),
+        ('{"_id": "1", "text": "one", "n": NaN}', r"line 1 is not JSON \(NaN is no JSON number\)"),
         ('{"_id": "1", "text": "\\ud800"}', r"line 1: query '1': text has half a surrogate pair"),
         ('{"_id": "\\udfff", "text": "one"}', r"line 1: query .* has half a surrogate pair"),
         ('{"_id": "1", "text": "a\\u0000"}', r"line 1: query '1': text has a NUL"),
@@ -97,7 +97,7 @@ def test_bad_qrels(tmp_path: Path, qrels: str, message: str) -> None:
 
 
 def test_missing_files(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"absent is no folder"):
+    with pytest.raises(InputError, match=r"absent is not a folder"):
         read_evaluation_set(tmp_path / "absent", "test")
     with pytest.raises(InputError, match=r"has neither queries\.jsonl nor queries\.jsonl\.gz"):
         read_evaluation_set(tmp_path, "test")
@@ -128,7 +128,7 @@ def test_files_that_are_no_files(tmp_path: Path, name: str) -> None:
 def test_names_that_are_too_long(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"has no split 'x+'"):
         read_evaluation_set(folder(tmp_path), "x" * 5000)
-    with pytest.raises(InputError, match=r"is no folder"):
+    with pytest.raises(InputError, match=r"is not a folder"):
         read_evaluation_set("x" * 5000, "test")
 
 

@@ -15,7 +15,7 @@ from asterism import Document, HybridSearch, Retriever
 from asterism.errors import InputError
 from asterism.evaluation.datasets import EvaluationSet, read_evaluation_set
 from asterism.evaluation.metrics import measure
-from asterism.evaluation.tuning import FOLDS, VIEWS, Judged, _grid, _one, tune
+from asterism.evaluation.tuning import FOLDS, VIEWS, Judged, _assign_folds, _judge_query, _make_grid, tune
 from tests import layouts
 from tests.unit.cli.running import jsonl, run
 
@@ -32,7 +32,7 @@ def test_ndcg_is_that_of_ir_measures(seed: int) -> None:
     ids = [f"d{i}" for i in range(int(rng.integers(1, 40)))]
     shares = rng.random((3, len(ids))).astype(np.float32)
     judged = {id: int(rng.integers(-1, 4)) for id in [*rng.permutation(ids)[:12].tolist(), "missing1", "missing2"]}
-    found = _one(ids, list(shares), judged)
+    found = _judge_query(ids, list(shares), judged)
     weights = rng.random((6, 3))
     for row, value in zip(weights, found.ndcg(weights), strict=True):
         scores = dict(zip(ids, (row @ shares.astype(np.float64)).tolist(), strict=True))
@@ -42,12 +42,12 @@ def test_ndcg_is_that_of_ir_measures(seed: int) -> None:
 def test_ndcg_where_there_is_nothing() -> None:
     some = np.array([[1.0, 0.0]])
     assert Judged(np.zeros((2, 0)), np.zeros(0), 1.0).ndcg(some).tolist() == [0]  # no candidates
-    assert _one(["a"], [np.ones(1, np.float32)] * 2, {"a": 0}).ndcg(some).tolist() == [0]  # nothing relevant
+    assert _judge_query(["a"], [np.ones(1, np.float32)] * 2, {"a": 0}).ndcg(some).tolist() == [0]  # nothing relevant
 
 
 def test_the_grid() -> None:
     for views in (2, 3):
-        grid = _grid(views)
+        grid = _make_grid(views)
         np.testing.assert_allclose(grid.sum(axis=1), 1)
         assert len(np.unique(grid, axis=0)) == len(grid)
         for view in range(views):
@@ -134,7 +134,7 @@ def test_noise_gains_nothing_that_lasts() -> None:
     planted, rng = Planted(), np.random.default_rng(5)
     qrels = {f"q{i}": {f"d{j}": 1 for j in rng.choice(DOCUMENTS, 5, replace=False)} for i in range(QUERIES)}
     found = tuned(planted, EvaluationSet({name: name for name in qrels}, qrels))
-    chosen = [_one(*_arrays(planted, name), qrels[name]).ndcg(np.array([found.weights]))[0] for name in qrels]
+    chosen = [_judge_query(*_arrays(planted, name), qrels[name]).ndcg(np.array([found.weights]))[0] for name in qrels]
     assert found.after.mean() < np.mean(chosen)
     assert found.p > 0.05
     assert found.interval[0] < 0 < found.interval[1]
@@ -154,16 +154,16 @@ def test_a_query_does_not_choose_its_own_weights(odd: int) -> None:
         if name != f"q{odd}":
             data.qrels[name] = {"d0": 0}
     found = tuned(planted, data)
-    alone = _one(*_arrays(planted, f"q{odd}"), data.qrels[f"q{odd}"])
+    alone = _judge_query(*_arrays(planted, f"q{odd}"), data.qrels[f"q{odd}"])
     assert alone.ndcg(np.array([found.weights]))[0] == pytest.approx(1)  # from all queries
     assert found.after[odd] < 0.9  # it would be 1 if the query had been asked
 
 
-def test_folds_of_even_size() -> None:
-    """A query in each of five folds: with ten queries, leaving a fold out leaves eight."""
-    planted = Planted()
-    data = planted.judged_by((0.2, 0.2, 0.6), queries=2 * FOLDS)
-    assert len(tuned(planted, data).after) == 2 * FOLDS
+@pytest.mark.parametrize("queries", [2 * FOLDS, 2 * FOLDS + 1, 33, 1000])
+def test_folds_of_even_size(queries: int) -> None:
+    sizes = np.bincount(_assign_folds(queries, seed=7), minlength=FOLDS)
+    assert (len(sizes), sizes.sum()) == (FOLDS, queries)
+    assert sizes.max() - sizes.min() <= 1
 
 
 def test_the_same_seed_gives_the_same() -> None:
@@ -272,7 +272,7 @@ def test_a_dry_run_changes_nothing(folder: Path, data: Path) -> None:
     before = {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
     ran = run("tune", folder, "--data", data, "--dry-run")
     assert ran.code == 0
-    assert ran.err == "the index is as it was\n"
+    assert ran.err == "the index was not changed\n"
     assert ran.out.startswith("weights: dense ")
     assert "nDCG@10 " in ran.out.splitlines()[1]
     assert "14 queries" in ran.out.splitlines()[1]
@@ -294,7 +294,7 @@ def test_tune_refuses(folder: Path, data: Path, tmp_path: Path) -> None:
     cases: list[tuple[list[object], str]] = [
         (["--data", data, "--split", "few"], "3 judged queries were given, expected at least 10"),
         (["--data", data, "--split", "test"], "choose one of few, train"),
-        (["--data", tmp_path / "nowhere"], "is no folder"),
+        (["--data", tmp_path / "nowhere"], "is not a folder"),
         (["--data", others(tmp_path / "others", data)], "index that corpus first"),
     ]
     for options, message in cases:

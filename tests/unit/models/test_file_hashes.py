@@ -12,8 +12,8 @@ import pytest
 
 import asterism
 from asterism.models import file_hashes
-from asterism.models.file_hashes import MEMORY, remembered_hashes
-from asterism.models.registry import NamedModel, here
+from asterism.models.file_hashes import MEMORY, find_hashes
+from asterism.models.registry import NamedModel, find_copy
 from tests import layouts
 
 
@@ -32,29 +32,29 @@ def all_settled(monkeypatch: pytest.MonkeyPatch) -> None:
 def read_again(monkeypatch: pytest.MonkeyPatch, file: Path) -> bool:
     """Whether the file itself is read, not the memory."""
     read = []
-    monkeypatch.setattr(file_hashes, "sha256", lambda file: read.append(file) or "0" * 64)
-    remembered_hashes([file])
+    monkeypatch.setattr(file_hashes, "hash_file", lambda file: read.append(file) or "0" * 64)
+    find_hashes([file])
     return bool(read)
 
 
 def test_hashes_are_remembered_until_a_file_changes(tmp_path: Path, all_settled: None) -> None:
     file = tmp_path / "x"
     file.write_bytes(b"one")
-    assert remembered_hashes([file])[file] == hashlib.sha256(b"one").hexdigest()
+    assert find_hashes([file])[file] == hashlib.sha256(b"one").hexdigest()
     file.write_bytes(b"other")
-    assert remembered_hashes([file])[file] == hashlib.sha256(b"other").hexdigest()
+    assert find_hashes([file])[file] == hashlib.sha256(b"other").hexdigest()
 
 
 def test_a_known_file_is_not_read(tmp_path: Path, all_settled: None, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "x").write_bytes(b"one")
-    remembered_hashes([tmp_path / "x"])
+    find_hashes([tmp_path / "x"])
     assert not read_again(monkeypatch, tmp_path / "x")
 
 
 def test_a_file_that_has_just_changed_is_not_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It could change once more within the clock's tick."""
     (tmp_path / "x").write_bytes(b"one")
-    remembered_hashes([tmp_path / "x"])
+    find_hashes([tmp_path / "x"])
     assert read_again(monkeypatch, tmp_path / "x")
 
 
@@ -62,14 +62,14 @@ def test_zeros_under_the_old_time_are_noticed(tmp_path: Path, all_settled: None)
     """Size, time of modification and inode stay the same; the time of change cannot be set."""
     file = tmp_path / "x"
     file.write_bytes(b"weights" * 1000)
-    remembered_hashes([file])
+    find_hashes([file])
     before = file.stat()
     with file.open("r+b") as stream:
         stream.write(bytes(before.st_size))
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
     after = file.stat()
     assert (after.st_size, after.st_mtime_ns, after.st_ino) == (before.st_size, before.st_mtime_ns, before.st_ino)
-    assert remembered_hashes([file])[file] == hashlib.sha256(bytes(before.st_size)).hexdigest()
+    assert find_hashes([file])[file] == hashlib.sha256(bytes(before.st_size)).hexdigest()
 
 
 def test_a_zeroed_model_is_not_here(tmp_path: Path, all_settled: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,11 +78,11 @@ def test_a_zeroed_model_is_not_here(tmp_path: Path, all_settled: None, monkeypat
     file.write_bytes(b"12345")
     monkeypatch.setenv("ASTERISM_MODELS", str(tmp_path / "models"))
     model = NamedModel("x", "", 1, {"weights.bin": hashlib.sha256(b"12345").hexdigest()}, ())
-    assert here(model) == file.parent
+    assert find_copy(model) == file.parent
     before = file.stat()
     file.write_bytes(bytes(5))
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert here(model) is None
+    assert find_copy(model) is None
 
 
 ODD: list[Any] = [[], {}, 3, None, [1], [1, 2, 3, 4, 5, "x"], [1, 2, 3, 4, 5, None], ["a"] * 6, [True] * 5 + ["0" * 64]]
@@ -95,7 +95,7 @@ def test_odd_entries_are_passed_by(tmp_path: Path, cache: Path, all_settled: Non
     cache.mkdir()
     entries = {os.path.realpath(file): entry, "a\0b": [1, 2, 3, 4, 5, "0" * 64], "x" * 9000: [1, 2, 3, 4, 5, "0" * 64]}
     (cache / MEMORY).write_text(json.dumps(entries))
-    assert remembered_hashes([file])[file] == hashlib.sha256(b"one").hexdigest()
+    assert find_hashes([file])[file] == hashlib.sha256(b"one").hexdigest()
     assert set(json.loads((cache / MEMORY).read_text())) == {os.path.realpath(file)}
 
 
@@ -104,7 +104,7 @@ def test_a_damaged_memory_is_passed_by(tmp_path: Path, cache: Path, content: byt
     cache.mkdir()
     (cache / MEMORY).write_bytes(content)
     (tmp_path / "x").write_bytes(b"one")
-    assert remembered_hashes([tmp_path / "x"])[tmp_path / "x"] == hashlib.sha256(b"one").hexdigest()
+    assert find_hashes([tmp_path / "x"])[tmp_path / "x"] == hashlib.sha256(b"one").hexdigest()
 
 
 def test_a_changed_model_has_another_graph(tmp_path: Path, all_settled: None) -> None:

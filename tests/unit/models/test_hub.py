@@ -12,7 +12,7 @@ import pytest
 
 from asterism.errors import DownloadError
 from asterism.models.downloads import RECORD
-from asterism.models.registry import NamedModel, cached, fetch, here
+from asterism.models.registry import NamedModel, fetch_model, find_cached, find_copy
 from asterism.models.sources import Hub
 
 OLD, NEW = "a" * 40, "b" * 40
@@ -73,45 +73,45 @@ MODEL = NamedModel(
 
 def test_all_files_are_of_one_commit(network: Network) -> None:
     network.moves_while_fetching = True
-    folder = fetch(MODEL)
+    folder = fetch_model(MODEL)
     assert {revision for _, revision in network.asked} == {OLD}
     assert (folder / "weights.bin").read_bytes() == b"old weights"
     assert json.loads((folder / RECORD).read_text())["revision"] == OLD
-    assert here(MODEL) == folder
+    assert find_copy(MODEL) == folder
 
 
 def test_fetched_again_it_is_the_same(network: Network) -> None:
-    folder = fetch(MODEL)
+    folder = fetch_model(MODEL)
     network.push()
     (folder / "weights.bin").write_bytes(b"damaged")
-    assert here(MODEL) is None
-    assert (fetch(MODEL) / "weights.bin").read_bytes() == b"old weights"
+    assert find_copy(MODEL) is None
+    assert (fetch_model(MODEL) / "weights.bin").read_bytes() == b"old weights"
     assert json.loads((folder / RECORD).read_text())["revision"] == OLD
 
 
 def test_a_dead_line_is_no_file_that_is_not_there(network: Network) -> None:
     network.dead_at = "tokenizer_config.json"
     with pytest.raises(DownloadError, match=r"tokenizer_config\.json: LocalEntryNotFoundError no connection"):
-        fetch(MODEL)
+        fetch_model(MODEL)
 
 
 def test_a_commit_that_is_gone(network: Network) -> None:
-    folder = fetch(MODEL)
+    folder = fetch_model(MODEL)
     network.push()
     del network.commits[OLD]
     (folder / "weights.bin").unlink()
     with pytest.raises(DownloadError, match=f"commit {OLD}: OSError 404"):
-        fetch(MODEL)
+        fetch_model(MODEL)
 
 
 @pytest.mark.parametrize("record", ["", "[]", '{"revision": 3}', '{"revision": "main"}', '{"revision": "../../x"}'])
 def test_a_record_that_names_no_commit(network: Network, record: str) -> None:
-    cached(MODEL).mkdir(parents=True)
-    (cached(MODEL) / RECORD).write_text(record)
-    assert json.loads((fetch(MODEL) / RECORD).read_text())["revision"] == OLD
+    find_cached(MODEL).mkdir(parents=True)
+    (find_cached(MODEL) / RECORD).write_text(record)
+    assert json.loads((fetch_model(MODEL) / RECORD).read_text())["revision"] == OLD
 
 
 def test_a_hub_that_answers_nonsense(network: Network) -> None:
     network.commits = {"main": network.commits[OLD]}
     with pytest.raises(DownloadError, match="gave commit 'main', expected 40 hexadecimal digits"):
-        fetch(MODEL)
+        fetch_model(MODEL)

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 
 from asterism.errors import DownloadError
-from asterism.models.downloads import into_cache
-from asterism.models.pulls import LOCK, MAKING, folder_for_pull
+from asterism.models.downloads import pull_into_cache
+from asterism.models.pulls import LOCK, MAKING, make_pull_folder
 
 from .test_registry import GOOD, HASHES
 
 PULL = """
 import sys, time
 from pathlib import Path
-from asterism.models.pulls import folder_for_pull
-with folder_for_pull(Path(sys.argv[1])) as folder:
+from asterism.models.pulls import make_pull_folder
+with make_pull_folder(Path(sys.argv[1])) as folder:
     (folder / "80 MB").write_bytes(b"x")
     print("pulling", flush=True)
     time.sleep(60)
@@ -46,18 +46,18 @@ def killed(process: subprocess.Popen[str]) -> None:
 def test_a_killed_pull_is_swept_by_the_next(tmp_path: Path) -> None:
     killed(pulling(tmp_path / "x"))
     assert len(leftovers(tmp_path)) == 1
-    into_cache(GOOD, HASHES, tmp_path / "y")
+    pull_into_cache(GOOD, HASHES, tmp_path / "y")
     assert leftovers(tmp_path) == []
     assert (tmp_path / "y" / "config.json").exists()
 
 
 def test_a_living_pull_stays(tmp_path: Path) -> None:
     process = pulling(tmp_path / "x")
-    into_cache(GOOD, HASHES, tmp_path / "x")
+    pull_into_cache(GOOD, HASHES, tmp_path / "x")
     (folder,) = leftovers(tmp_path)
     assert (folder / "80 MB").exists()
     killed(process)
-    with folder_for_pull(tmp_path / "z"):
+    with make_pull_folder(tmp_path / "z"):
         assert not folder.exists()
 
 
@@ -76,7 +76,7 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     (locked / LOCK).symlink_to(outside / LOCK)
     (cache / f".x{MAKING}away").symlink_to(outside)
     os.mkfifo(cache / f".x{MAKING}fifo")
-    with folder_for_pull(cache / "x"):
+    with make_pull_folder(cache / "x"):
         pass
     assert {path.name for path in outside.iterdir()} == {"precious", LOCK}
     assert not dead.exists()
@@ -88,11 +88,11 @@ def test_a_folder_without_a_lock_yet(tmp_path: Path) -> None:
     (tmp_path / f".x{MAKING}empty").mkdir()
     (tmp_path / f".x{MAKING}foreign").mkdir()
     (tmp_path / f".x{MAKING}foreign" / "notes").touch()
-    into_cache(GOOD, HASHES, tmp_path / "x")
+    pull_into_cache(GOOD, HASHES, tmp_path / "x")
     assert [path.name for path in leftovers(tmp_path)] == [f".x{MAKING}foreign"]
 
 
 def test_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(DownloadError, match="set ASTERISM_CACHE to use another place"):
-        into_cache(GOOD, HASHES, tmp_path / "file" / "x")
+        pull_into_cache(GOOD, HASHES, tmp_path / "file" / "x")

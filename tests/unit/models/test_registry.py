@@ -14,7 +14,7 @@ import pytest
 
 from asterism.errors import DownloadError, UnknownModel
 from asterism.models import registry
-from asterism.models.downloads import into_cache
+from asterism.models.downloads import pull_into_cache
 from asterism.models.pulls import GATE
 from asterism.models.sources import Hub, InstalledWheel, NpmPackage, Wheel
 
@@ -28,10 +28,10 @@ class Files:
 
     content: tuple[tuple[str, bytes], ...]
 
-    def installed(self) -> Path | None:
+    def find_installed(self) -> Path | None:
         return None
 
-    def bring(self, names: Iterable[str], to: Path, revision: str | None) -> None:
+    def fetch(self, names: Iterable[str], to: Path, revision: str | None) -> None:
         for name, value in self.content:
             (to / name).parent.mkdir(parents=True, exist_ok=True)
             (to / name).write_bytes(value)
@@ -53,7 +53,7 @@ def left_in(folder: Path) -> list[str]:
 
 
 def test_good_files_arrive(cache: Path) -> None:
-    into_cache(GOOD, HASHES, cache / "models" / "x")
+    pull_into_cache(GOOD, HASHES, cache / "models" / "x")
     assert left_in(cache / "models") == ["x", "x/config.json", "x/sha256.json", "x/sub", "x/sub/weights.bin"]
 
 
@@ -67,34 +67,34 @@ def test_good_files_arrive(cache: Path) -> None:
 )
 def test_nothing_wrong_enters_the_cache(cache: Path, source: Files, message: str) -> None:
     with pytest.raises(DownloadError, match=message):
-        into_cache(source, HASHES, cache / "models" / "x")
+        pull_into_cache(source, HASHES, cache / "models" / "x")
     assert left_in(cache / "models") == []
 
 
 def test_a_damaged_copy_is_replaced(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = registry.NamedModel("x", "", 1, HASHES, (GOOD,))
     monkeypatch.setitem(registry.MODELS, "x", model)
-    folder = registry.model_folder("x")
+    folder = registry.find_or_fetch("x")
     (folder / "sub" / "weights.bin").write_bytes(b"99999")
-    assert registry.here(model) is None
-    assert registry.model_folder("x") == folder
+    assert registry.find_copy(model) is None
+    assert registry.find_or_fetch("x") == folder
     assert (folder / "sub" / "weights.bin").read_bytes() == b"12345"
     assert left_in(cache / "models") == ["x", "x/config.json", "x/sha256.json", "x/sub", "x/sub/weights.bin"]
 
 
 def test_hashes_that_nobody_knew_are_kept(cache: Path) -> None:
     model = registry.NamedModel("x", "", 1, {**dict.fromkeys(CONTENT), "tokenizer_config.json": None}, (GOOD,))
-    folder = registry.fetch(model)
-    assert registry.here(model) == folder
+    folder = registry.fetch_model(model)
+    assert registry.find_copy(model) == folder
     (folder / "config.json").write_bytes(b"[]")
-    assert registry.here(model) is None
+    assert registry.find_copy(model) is None
 
 
 def test_the_next_source_is_tried(cache: Path) -> None:
     bad = Files((("config.json", b"broken"),))
-    assert registry.fetch(registry.NamedModel("x", "", 1, HASHES, (bad, GOOD))) == cache / "models" / "x"
+    assert registry.fetch_model(registry.NamedModel("x", "", 1, HASHES, (bad, GOOD))) == cache / "models" / "x"
     with pytest.raises(DownloadError, match=r"y could not be fetched\n.*line went dead"):
-        registry.fetch(registry.NamedModel("y", "", 1, HASHES, (bad,)))
+        registry.fetch_model(registry.NamedModel("y", "", 1, HASHES, (bad,)))
 
 
 def test_an_installed_wheel_is_used_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,21 +106,21 @@ def test_an_installed_wheel_is_used_in_place(tmp_path: Path, monkeypatch: pytest
     monkeypatch.syspath_prepend(str(tmp_path))
     source = InstalledWheel("carrier_of_weights", "model")
     model = registry.NamedModel("x", "", 1, HASHES, (source,))
-    assert registry.here(model) == package / "model"
+    assert registry.find_copy(model) == package / "model"
     (tmp_path / "to").mkdir()
-    source.bring(HASHES, tmp_path / "to", None)
+    source.fetch(HASHES, tmp_path / "to", None)
     assert (tmp_path / "to" / "sub" / "weights.bin").read_bytes() == b"12345"
 
 
 def test_a_folder_of_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    into_cache(GOOD, HASHES, tmp_path / "mine" / "x")
+    pull_into_cache(GOOD, HASHES, tmp_path / "mine" / "x")
     monkeypatch.setenv("ASTERISM_MODELS", str(tmp_path / "mine"))
-    assert registry.here(registry.NamedModel("x", "", 1, HASHES, ())) == tmp_path / "mine" / "x"
+    assert registry.find_copy(registry.NamedModel("x", "", 1, HASHES, ())) == tmp_path / "mine" / "x"
 
 
 def test_names() -> None:
     with pytest.raises(UnknownModel, match="did you mean 'gte-small'"):
-        registry.model_folder("gte-smal")
+        registry.find_or_fetch("gte-smal")
     for name, model in registry.MODELS.items():
         assert model.name == name
         assert model.files

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from asterism import Document, EncoderSettings, Retriever
-from asterism.collection import writer as collection_writer
+from asterism.collection.policy import Policy
 from tests import layouts
 from tests.unit.retriever import all_views
 from tests.unit.retriever.all_views import PutWith
@@ -43,14 +43,13 @@ def few(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Retri
 
 @pytest.fixture(scope="module")
 def clustered(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Retriever]:
-    """Large enough to be coded, in several segments, with deleted documents."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(collection_writer, "FLAT_TOKENS", 1000)
-        with Retriever.create(tmp_path_factory.mktemp("clustered") / "x.ast", model) as made:
-            made.add(words(200))
-            made.add(Document(f"late{i}", f"the late fox {i}") for i in range(10))
-            made.delete([f"d{i}" for i in range(0, 40, 2)])
-            yield made
+    """Large enough to be coded, in several segments, with deleted documents in it."""
+    policy = Policy(flat_tokens=1000)
+    with Retriever.create(tmp_path_factory.mktemp("clustered") / "x.ast", model, policy=policy) as made:
+        made.add(words(200))
+        made.add(Document(f"late{i}", f"the late fox {i}") for i in range(10))
+        made.delete([f"d{i}" for i in range(0, 40, 2)])
+        yield made
 
 
 @pytest.fixture(scope="session")

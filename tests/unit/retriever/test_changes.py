@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from asterism import Document, Retriever
+from asterism.collection.policy import Policy
 from asterism.errors import (
     DamagedIndex,
     DocumentError,
     UnknownDocument,
 )
-from asterism.retriever import retriever
 from tests.unit.retriever.documents import FEW, QUERIES, Put, words
 
 
@@ -31,19 +31,19 @@ def test_documents_come_back_as_they_were(put: Put) -> None:
         made.get("other")
 
 
-def test_add_takes_generators_and_reports_progress(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retriever, "BATCH_DOCUMENTS", 3)
-    made, told = put([]), []
+def test_add_takes_generators_and_reports_progress(put: Put) -> None:
+    made, told = put([], policy=Policy(batch_documents=3)), []
     assert made.add((document for document in words(8)), progress=told.append) == 8
     assert told == [3, 6, 8]
     assert len(made) == 8
     assert made.add([]) == made.add(iter(())) == 0
 
 
-def test_long_documents_make_small_batches(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retriever, "BATCH_CHARACTERS", 100)
+def test_long_documents_make_small_batches(put: Put) -> None:
     told: list[int] = []
-    put([]).add([Document(f"{i}", "fox " * 20) for i in range(4)], progress=told.append)
+    put([], policy=Policy(batch_characters=100)).add(
+        [Document(f"{i}", "fox " * 20) for i in range(4)], progress=told.append
+    )
     assert told == [2, 4]
 
 
@@ -60,11 +60,8 @@ def unreadable_document() -> Any:
 
 
 @pytest.mark.parametrize("bad", [not_a_document, bad_document, unreadable_document])
-def test_a_batch_is_added_whole_or_not_at_all(
-    put: Put, monkeypatch: pytest.MonkeyPatch, bad: Callable[[], Any]
-) -> None:
-    monkeypatch.setattr(retriever, "BATCH_DOCUMENTS", 2)
-    made, given = put([]), words(6)
+def test_a_batch_is_added_whole_or_not_at_all(put: Put, bad: Callable[[], Any]) -> None:
+    made, given = put([], policy=Policy(batch_documents=2)), words(6)
 
     def documents() -> Iterator[Document]:
         yield from given[:3]
@@ -176,13 +173,3 @@ def test_check_finds_damage(put: Put) -> None:
     file.write_bytes(content)
     with Retriever.open(made.path) as opened, pytest.raises(DamagedIndex, match=r"codes\.npy"):
         opened.check()
-
-
-def test_a_job_is_remembered_until_it_is_finished(put: Put) -> None:
-    made = put()
-    assert made.job() is None
-    made.start_job({"bits": 4})
-    with Retriever.open(made.path) as opened:
-        assert opened.job() == {"bits": 4}
-        opened.finish_job()
-    assert made.job() is None

@@ -95,7 +95,7 @@ def test_a_lexical_search_does_not_load_the_model(
     def never(*_: object) -> None:
         raise AssertionError("the model was loaded")
 
-    monkeypatch.setattr(retriever, "loaded_model", never)
+    monkeypatch.setattr(retriever, "load_model", never)
     for path in (full.path, alone.path):
         with Retriever.open(path) as opened:
             assert set(opened.search("quick fox", method="lexical").ids) == {"fox", "title"}

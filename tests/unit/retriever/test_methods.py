@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from asterism import Document, Retriever, TokenBuild
-from asterism.collection import writer as collection_writer
-from asterism.views.dense import segment as dense_segment
+from asterism.collection.policy import Policy
 from tests import layouts
 from tests.unit.retriever.all_views import FEW, METHODS, QUERY, places_are_right
 
@@ -52,15 +51,14 @@ def test_more_than_there_are(full: Retriever, method: str) -> None:
     assert sorted(full.search(QUERY, 10**9, method=method).ids) == sorted(expected)
 
 
-def test_codes_and_graphs(m3: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_codes_and_graphs(m3: Path, tmp_path: Path) -> None:
     """A large index: token vectors as codes with a finer copy, dense vectors with a graph."""
-    monkeypatch.setattr(collection_writer, "FLAT_TOKENS", 300)
-    monkeypatch.setattr(dense_segment, "MANY", 20)
+    policy, build = Policy(flat_tokens=300, graph_documents=20), TokenBuild(refinement="float16")
     rng = np.random.default_rng(0)
     documents = [
         Document(f"d{i}", " ".join(rng.choice(layouts.WORDS, 12)), "fox" * (i % 2), {"n": i}) for i in range(80)
     ]
-    with Retriever.create(tmp_path / "x.ast", m3, build=TokenBuild(refinement="float16")) as made:
+    with Retriever.create(tmp_path / "x.ast", m3, build=build, policy=policy) as made:
         made.add(documents[:60])
         made.add(documents[60:])
         made.delete(["d3", "d70"])

@@ -1,4 +1,4 @@
-"""Everything that a retriever does works with each subset of the views."""
+"""Everything that a retriever does works with each eligible of the views."""
 
 from __future__ import annotations
 

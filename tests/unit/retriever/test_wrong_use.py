@@ -37,7 +37,6 @@ CLOSED: list[Callable[[Retriever], object]] = [
     lambda r: "fox" in r,
     list,
     lambda r: list(r.missing(FEW)),
-    lambda r: r.job(),
 ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +22,10 @@ from asterism import (
     Views,
 )
 from asterism.collection.snapshot import Snapshot
-from asterism.search.asked_views import AskedViews
-from asterism.search.examine import Seen, examined
-from asterism.search.fusion import candidates_of
+from asterism.search.examine import Seen, examine
+from asterism.search.fusion import find_candidates, protocol_of
 from asterism.search.plan import SearchPlan
-from asterism.views.tokens.merge import Mask
+from asterism.views.eligible import Mask
 
 D = 4
 ALL = ("multi", "dense", "lexical")
@@ -77,7 +76,7 @@ def collection_of(
 
 
 def plan_of(method: str | None, settings: Any = None, views: Sequence[str] = ALL) -> SearchPlan:
-    return SearchPlan.of(method, settings, views, HybridSearch)
+    return SearchPlan.from_request(method, settings, views, HybridSearch)
 
 
 def found_in(
@@ -85,7 +84,7 @@ def found_in(
 ) -> list[tuple[str, float]]:
     """Ids and scores."""
     content = content_of([query], collection.views().names)
-    hits = collection.answers(lambda state, subset: plan.hits(AskedViews(state, content, subset, 1), k, 1), where)[0]
+    hits = collection.find(lambda state, eligible: plan.search(state, content, k, eligible, 1), where)[0]
     return [(document.id, score) for document, score in hits.documents]
 
 
@@ -94,16 +93,21 @@ def candidates_in(
 ) -> set[str]:
     content = content_of([query], collection.views().names)
 
-    def look(state: Snapshot, subset: Mask | None) -> SearchHits:
-        (found,) = candidates_of(AskedViews(state, content, subset, 1), k, settings, TokenSearch(method="exact"))
+    def look(state: Snapshot, eligible: Mask | None) -> SearchHits:
+        plan = SearchPlan.from_request(
+            "hybrid", replace(settings, tokens=TokenSearch(method="exact")), ALL, HybridSearch
+        )
+        asked = plan.ask(state, content, eligible, 1)
+        (candidates,) = find_candidates(asked, k, protocol_of(settings, asked.counted))
+        found = candidates.documents
         assert (np.diff(found) > 0).all()
-        return SearchHits.of([(found, np.zeros(len(found), np.float32))])
+        return SearchHits.from_rows([(found, np.zeros(len(found), np.float32))])
 
-    return {document.id for document, _ in collection.answers(look, where)[0].documents}
+    return {document.id for document, _ in collection.find(look, where)[0].documents}
 
 
 def seen_in(collection: Collection, query: Text, id: str, plan: SearchPlan, k: int = 10, where: Any = None) -> Seen:
     content = content_of([query], collection.views().names)
-    return collection.looking_at(
-        id, lambda state, at, subset: examined(AskedViews(state, content, subset, 1), at, plan, k, subset), where
+    return collection.look_at(
+        id, lambda state, at, eligible: examine(plan.ask(state, content, eligible, 1), at, plan, k), where
     )[1]

@@ -35,7 +35,7 @@ def test_settings_choose_a_method_where_none_is_named() -> None:
 
 def test_hybrid_uses_the_settings_of_the_index_by_default() -> None:
     def plan(method: str | None, settings: Any) -> HybridSearch:
-        return SearchPlan.of(method, settings, ALL, lambda: KEPT).hybrid
+        return SearchPlan.from_request(method, settings, ALL, lambda: KEPT).hybrid
 
     assert plan("hybrid", None) == plan("hybrid", TokenSearch(probes=2)) == KEPT
     assert plan("hybrid", HybridSearch(fusion="rrf")) == HybridSearch(fusion="rrf")
@@ -116,4 +116,4 @@ def test_unknown_methods_raise_an_error_of_one_line(method: Any, settings: Any, 
 )
 def test_wrong_hybrid_settings(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingError, match=message):
-        HybridSearch.of(wrong)
+        HybridSearch.from_json(wrong)

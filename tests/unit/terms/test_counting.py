@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import asterism
-from asterism.encoders.token_terms import count_tokens, token_term_spans
+from asterism.encoders.token_terms import count_tokens, find_token_terms
 from asterism.encoders.tokens import TextRules, TextTokenizer
 from asterism.errors import TextError
 from asterism.terms.characters import LONGEST, LONGEST_UNSPACED, fold
-from asterism.terms.counting import TermSpan, count_words, word_spans
+from asterism.terms.counting import TermSpan, count_words, find_word_spans
 from tests import layouts
 
 SAMPLES = (
@@ -27,7 +27,7 @@ TEXT = st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from(SAMPLES))
 
 
 def words(text: str) -> list[str]:
-    return [span.word for span in word_spans(text)]
+    return [span.word for span in find_word_spans(text)]
 
 
 def counted(text: str) -> dict[int, float]:
@@ -109,7 +109,7 @@ FOX = 8755243308689124779  # stored in indexes: may not change
 
 
 def test_endings() -> None:
-    spans = word_spans("Measured measurement measure 20240101 20240102 libfoo12a libfoo12b Измерение измерением")
+    spans = find_word_spans("Measured measurement measure 20240101 20240102 libfoo12a libfoo12b Измерение измерением")
     terms = [span.term for span in spans]
     assert terms[0] == terms[1] == terms[2]
     assert len(set(terms[2:7])) == 5
@@ -124,7 +124,7 @@ def test_none() -> None:
 
 def test_places() -> None:
     text = "Ein ﬁx: Ｓｔｒａße, ｶﾞｽ½"
-    assert [(span.word, text[span.begin : span.end]) for span in word_spans(text)] == [
+    assert [(span.word, text[span.begin : span.end]) for span in find_word_spans(text)] == [
         ("ein", "Ein"),
         ("fix", "ﬁx"),
         ("strasse", "Ｓｔｒａße"),
@@ -134,13 +134,13 @@ def test_places() -> None:
         ("1", "½"),
         ("2", "½"),
     ]
-    assert word_spans(" fox")[0] == TermSpan(FOX, "fox", 1, 4)
+    assert find_word_spans(" fox")[0] == TermSpan(FOX, "fox", 1, 4)
 
 
 @settings(derandomize=True, deadline=None, max_examples=500)
 @given(TEXT)
 def test_counts_and_places_agree(text: str) -> None:
-    spans = word_spans(text)
+    spans = find_word_spans(text)
     assert Counter(span.term for span in spans) == counted(text)
     assert all(0 <= span.begin < span.end <= len(text) and span.term >= 0 for span in spans)
     assert [span.begin for span in spans] == sorted(span.begin for span in spans)
@@ -168,12 +168,12 @@ def test_forms_are_the_same(text: str) -> None:
 
 def test_endless_runs() -> None:
     for text in ("a" * 10**6, "é" * 10**6, "a" + "\u0301" * 10**6):
-        (span,) = word_spans(text)
+        (span,) = find_word_spans(text)
         assert len(span.word) <= LONGEST
         assert counted(text) == {span.term: 1}
     text = "क्षि" * 10**5
-    assert counted(text) == Counter(span.term for span in word_spans(text))
-    assert counted("東" * 10**5) == Counter(span.term for span in word_spans("東" * 10**5))
+    assert counted(text) == Counter(span.term for span in find_word_spans(text))
+    assert counted("東" * 10**5) == Counter(span.term for span in find_word_spans("東" * 10**5))
     assert sum(counted("東" * LONGEST_UNSPACED).values()) == 2 * LONGEST_UNSPACED - 1
 
 
@@ -181,7 +181,7 @@ def test_no_texts() -> None:
     with pytest.raises(TextError, match="text 1 is a int"):
         count_words(["a", 1])  # type: ignore[list-item]
     with pytest.raises(TextError, match="half a character"):
-        word_spans("\ud800")
+        find_word_spans("\ud800")
 
 
 def test_tokens(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_tokens(tmp_path: Path) -> None:
     tokenizer, rules = TextTokenizer(folder), TextRules(8, prompt="dog: ", marker=1, windows=False)
     text = " Fox, dogs" + " fox" * 20
     weights = count_tokens(tokenizer, rules, [text, ""])
-    spans = token_term_spans(tokenizer, rules, text)
+    spans = find_token_terms(tokenizer, rules, text)
     assert [(span.word, text[span.begin : span.end]) for span in spans[:4]] == [
         ("fox", "Fox"),
         (",", ","),
@@ -202,9 +202,9 @@ def test_tokens(tmp_path: Path) -> None:
     assert (weights.terms < tokenizer.vocabulary).all()
 
 
-def test_tokens_of_a_loaded_model(tmp_path: Path) -> None:
+def test_tokens_of_a_load_model(tmp_path: Path) -> None:
     checkpoint = asterism.load_encoder(layouts.bge_m3(tmp_path / "model"))._checkpoint
     for text in layouts.TEXTS:
         terms, counts = count_tokens(checkpoint.tokenizer, checkpoint.document, [text])[0]
-        spans = token_term_spans(checkpoint.tokenizer, checkpoint.document, text)
+        spans = find_token_terms(checkpoint.tokenizer, checkpoint.document, text)
         assert dict(zip(terms.tolist(), counts.tolist(), strict=True)) == Counter(span.term for span in spans)

@@ -23,11 +23,11 @@ from ...storage.byte_correction import correct_row, row_checksum
 from ...storage.facts import Facts
 from ...storage.folders import PART, fsync_folder
 from ...storage.manifest import read_manifest
-from ..catalog import Catalog, CatalogEdit, create_catalog, document_of, fact_of
+from ..catalog import Catalog, CatalogEdit, create_catalog, read_document, read_fact
 from ..connections import CATALOG
-from ..format import KIND, REPAIR, VERSION, views_of, write_collection_manifest
+from ..format import KIND, REPAIR, VERSION, read_views, write_collection_manifest
 from ..kept_views import Views
-from ..state import State, complete_fingerprint, new_identity, upgraded
+from ..state import State, complete_fingerprint, new_identity, upgrade_state
 from ..stored_parts import read_numbers
 from .salvage import DOCUMENT, FACT, TOMBSTONE, CatalogPages, Row
 
@@ -61,14 +61,14 @@ def _intact_facts(folder: Path) -> dict[str, dict[str, Any]]:
     catalog = Catalog(folder)
     try:
         catalog.recover()
-        with catalog.reading() as view:
-            view.check()
-            state = view.state()
-            facts = {"views": views_of(view).as_json(), "model": view.fact("model")}
+        with catalog.reading() as reader:
+            reader.check()
+            state = reader.state()
+            facts = {"views": read_views(reader).to_json(), "model": reader.fact("model")}
         if state.tombstones is None:  # an earlier format
             with catalog.writing() as edit:
                 edit.put_fact("views", facts["views"])
-                edit.put_state(upgraded(state, edit.tombstones()))
+                edit.put_state(upgrade_state(state, edit.tombstones()))
         return facts
     finally:
         catalog.close()
@@ -89,7 +89,7 @@ def _rebuild(folder: Path, manifest: dict[str, Any]) -> tuple[dict[str, dict[str
             facts = {name: dict(value) for name, value in salvage.facts.items() if name in KEPT_FACTS}
             facts |= {name: manifest[name] for name in ("views", "model") if manifest.get(name)}
             facts.setdefault("model", {})
-            Facts(facts, str(folder / CATALOG)).read("views", Views.of)  # without them nothing can be represented
+            Facts(facts, str(folder / CATALOG)).read("views", Views.from_json)  # needed to encode
             for name, value in facts.items():
                 edit.put_fact(name, value)
             edit.put_state(_next_state(folder, salvage.state, salvage.numbers))
@@ -159,13 +159,13 @@ class Salvage:
             return
         with suppress(DamagedIndex, InputError, TypeError, ValueError):
             name, value = right.decode().split("\0")
-            found = fact_of((name, value, row_checksum(right)), self._path)
+            found = read_fact((name, value, row_checksum(right)), self._path)
             if name == "state":
                 state = State.from_facts(Facts(found, str(self._path)))
                 if self.state is None or state.generation > self.state.generation:
                     self.state = state
             elif name == "settings":
-                self.facts.setdefault("views", Views(TokenBuild.of(found)).as_json())
+                self.facts.setdefault("views", Views(TokenBuild.from_json(found)).to_json())
             elif row.listed or name not in self.facts:
                 self.facts[name] = found
 
@@ -179,7 +179,7 @@ class Salvage:
         with suppress(ValueError, DamagedIndex):
             stored, *texts = right.decode().split("\0")
             if int(stored) == number:
-                return document_of((number, *texts, row_checksum(right)), self._path)
+                return read_document((number, *texts, row_checksum(right)), self._path)
         return None
 
     def _copy(self, edit: CatalogEdit, number: int, document: Document) -> None:
@@ -204,8 +204,8 @@ class Salvage:
         for part in self.state.segments:
             with suppress(DamagedIndex, NotAnIndex):
                 held.update(read_numbers(self._folder, part).tolist())
-        dead = complete_fingerprint(self._tombstones, self.state.tombstones, held)
-        return set() if dead is None else held - dead - self.numbers
+        deleted = complete_fingerprint(self._tombstones, self.state.tombstones, held)
+        return set() if deleted is None else held - deleted - self.numbers
 
 
 def _next_state(folder: Path, state: State | None, numbers: set[int]) -> State:
@@ -214,7 +214,6 @@ def _next_state(folder: Path, state: State | None, numbers: set[int]) -> State:
     folders = [int(name.rpartition("-")[2]) for name in os.listdir(folder) if PART.fullmatch(name)]
     return replace(
         kept,
-        generation=kept.generation + 1,
         documents=len(numbers),
         next_number=max(kept.next_number, max(numbers, default=-1) + 1),
         next_folder=max(kept.next_folder, max(folders, default=0) + 1),

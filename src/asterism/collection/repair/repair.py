@@ -26,10 +26,12 @@ from ...storage.faults import writes_reported
 from ...storage.folders import sweep_parts
 from ...storage.lock import writing
 from ...storage.manifest import MANIFEST
+from ..base import Base
 from ..catalog import Catalog
 from ..connections import CATALOG
-from ..format import PATIENCE, REPAIR, views_of
+from ..format import PATIENCE, REPAIR, read_views
 from ..kept_views import Views
+from ..policy import Policy
 from ..snapshot import Snapshot
 from ..state import State, fingerprint
 from ..stored_parts import StoredCodec, StoredSegment, open_stored_codec, open_stored_segment
@@ -56,7 +58,7 @@ class Repair:
     lost: int
 
 
-def repair_collection(folder: Path, represent: Represent) -> Repair:
+def repair_collection(folder: Path, represent: Represent, policy: Policy | None = None) -> Repair:
     """Mend what is damaged; nothing is changed where nothing is."""
     if not any(os.path.lexists(folder / name) for name in (MANIFEST, CATALOG)):
         raise NotAnIndex(f"{folder} holds neither a manifest nor a catalog: expected a folder that asterism built")
@@ -64,11 +66,13 @@ def repair_collection(folder: Path, represent: Represent) -> Repair:
         rebuilt, lost = mend_catalog(folder)
         catalog = Catalog(folder)
         try:
-            sweep_parts(folder, catalog.recover().folders)
+            catalog.recover()
+            with catalog.reading() as reader:
+                sweep_parts(folder, reader.state().folders)
             dropped = _drop_damaged(folder, catalog, represent)
-            represented = _represent_missing(folder, catalog, represent)
-            with catalog.reading() as view:
-                sweep_parts(folder, view.state().folders)
+            represented = _represent_missing(folder, catalog, represent, policy or Policy())
+            with catalog.reading() as reader:
+                sweep_parts(folder, reader.state().folders)
         finally:
             catalog.close()
     return Repair(rebuilt, dropped, represented, lost)
@@ -76,34 +80,33 @@ def repair_collection(folder: Path, represent: Represent) -> Repair:
 
 def _drop_damaged(folder: Path, catalog: Catalog, represent: Represent) -> tuple[str, ...]:
     """Leave out segments that are damaged; what remains is consistent, and says that a repair goes on."""
-    with catalog.reading() as view:
-        state, numbers, tombstones, views = view.state(), view.all_numbers(), view.tombstones(), views_of(view)
-        model = view.fact("model")
+    with catalog.reading() as reader:
+        state, numbers, tombstones = reader.state(), reader.all_numbers(), reader.tombstones()
+        views, model = read_views(reader), reader.fact("model")
     codec, intact = _intact_parts(folder, state, views)
     held = np.concatenate([np.empty(0, np.int64), *(stored.numbers for stored in intact)])
-    dead = np.setdiff1d(held, numbers)
-    living = len(held) - len(dead)
+    deleted = np.setdiff1d(held, numbers)
+    kept = len(held) - len(deleted)
     parts = tuple(stored.part for stored in intact)
     dropped = {part.name for part in state.segments} - {part.name for part in parts}
     if state.codec is not None and codec is None:
         dropped.add(state.codec.name)
-    whole = living == len(numbers) == state.documents and np.array_equal(dead, tombstones)
-    if not dropped and whole and fingerprint(dead) == state.tombstones:
+    whole = kept == len(numbers) == state.documents and np.array_equal(deleted, tombstones)
+    if not dropped and whole and fingerprint(deleted) == state.tombstones:
         return ()
-    with catalog.reading() as view:
-        one = view.documents(np.setdiff1d(numbers, held)[:1].tolist())
+    with catalog.reading() as reader:
+        one = reader.documents(np.setdiff1d(numbers, held)[:1].tolist())
     if one:
         represent(list(one.values()), views, model)  # before anything is left out: is the model there?
     mended = replace(
         state,
-        generation=state.generation + 1,
-        documents=living,
+        documents=kept,
         codec=None if codec is None else codec.part,
         segments=parts,
-        tombstones=fingerprint(dead),
+        tombstones=fingerprint(deleted),
     )
     with catalog.writing() as edit:
-        edit.replace_tombstones(dead)
+        edit.replace_tombstones(deleted)
         edit.put_fact(REPAIR, {"documents": len(numbers)})
         edit.put_state(mended)
     return tuple(sorted(dropped))
@@ -129,37 +132,25 @@ def _intact_parts(folder: Path, state: State, views: Views) -> tuple[StoredCodec
     return codec, intact
 
 
-def _represent_missing(folder: Path, catalog: Catalog, represent: Represent) -> int:
+def _represent_missing(folder: Path, catalog: Catalog, represent: Represent, policy: Policy) -> int:
     """Documents that no segment holds, a batch at a time; returns how many there were."""
-    with catalog.reading() as view:
-        views, model, repairing = views_of(view), view.fact("model"), view.fact(REPAIR)
-        snapshot = Snapshot.open(folder, view, None)
-        missing = np.setdiff1d(view.all_numbers(), snapshot.numbers)
+    with catalog.reading() as reader:
+        views, model, repairing = read_views(reader), reader.fact("model"), reader.fact(REPAIR)
+        snapshot = Snapshot.open(folder, reader, reader.state(), None)
+        missing = np.setdiff1d(reader.all_numbers(), snapshot.numbers)
     if not repairing:
         return 0
-    opened = _Opened(folder, catalog, snapshot)
-    writer = CollectionWriter(folder, catalog, opened.newest, views)
+
+    def open_newest() -> Snapshot:
+        with catalog.reading() as reader:
+            return Snapshot.open(folder, reader, reader.state(), snapshot)
+
+    writer = CollectionWriter(folder, catalog, open_newest, Base.from_snapshot(snapshot), views, policy)
     for start in range(0, len(missing), BATCH):
-        with catalog.reading() as view:
-            documents = view.documents(missing[start : start + BATCH].tolist())
+        with catalog.reading() as reader:
+            documents = reader.documents(missing[start : start + BATCH].tolist())
         writer.add_again(documents, represent(list(documents.values()), views, model))
     writer.settle()
     with catalog.writing() as edit:
         edit.put_fact(REPAIR, {})
     return len(missing)
-
-
-class _Opened:
-    """The newest state of a collection that is being repaired, which nobody else opens."""
-
-    def __init__(self, folder: Path, catalog: Catalog, snapshot: Snapshot) -> None:
-        """`snapshot` is what is open already."""
-        self._folder = folder
-        self._catalog = catalog
-        self._snapshot = snapshot
-
-    def newest(self) -> Snapshot:
-        """What is open stays open."""
-        with self._catalog.reading() as view:
-            self._snapshot = Snapshot.open(self._folder, view, self._snapshot)
-        return self._snapshot

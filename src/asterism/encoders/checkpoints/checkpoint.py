@@ -15,7 +15,7 @@ from ..graph.graph import Graph
 from ..graph.heads import DenseHead, LexicalHead, Linear, MultiVectorHead
 from ..graph.t5 import T5
 from ..tokens import TextRules, TextTokenizer
-from .settings import read_json, shown, whole
+from .settings import read_json, read_whole, shorten
 from .size_limits import LONGEST_PROMPT, LONGEST_TEXT, MOST_FILLED, MOST_POOLED, WIDEST
 from .weights.tensors import StoredTensor, Weights
 
@@ -35,10 +35,10 @@ class Transformer(Protocol):
     vocabulary: int
     most_tokens: int | None
 
-    def tensors(self) -> list[StoredTensor]:
+    def list_tensors(self) -> list[StoredTensor]:
         """All that are used."""
 
-    def ignores(self, name: str) -> bool:
+    def is_ignored(self, name: str) -> bool:
         """Whether a tensor of the file is known and not needed."""
 
     def write(self, graph: Graph, ids: str, lengths: str, types: str | None = None) -> str:
@@ -50,22 +50,22 @@ class UnwrittenTransformer:
 
     def __init__(self, config: Mapping[str, Any], weights: Weights, file: Path) -> None:
         """Sizes, as far as the configuration names them; none beyond what the weights have."""
-        self.kind = shown(config.get("model_type"))
+        self.kind = shorten(config.get("model_type"))
         largest = max((extent for tensor in weights.values() if tensor.length for extent in tensor.shape), default=0)
         for name, value in config.items():
             most = len(weights) if "layers" in name else largest if name.endswith(("size", "dim")) else None
             if most is not None and type(value) is int and value > most:
-                raise CheckpointError(f"{file}: {name} is {shown(value)}, but the weights have {most} at most")
+                raise CheckpointError(f"{file}: {name} is {shorten(value)}, but the weights have {most} at most")
         wide = "dim" if "hidden_size" not in config and "dim" in config else "hidden_size"  # the former in DistilBERT
-        self.hidden = whole(config, wide, file, most=largest)
-        self.vocabulary = whole(config, "vocab_size", file, most=largest)
-        self.most_tokens = whole(config, "max_position_embeddings", file, 0, least=0) or None
+        self.hidden = read_whole(config, wide, file, most=largest)
+        self.vocabulary = read_whole(config, "vocab_size", file, most=largest)
+        self.most_tokens = read_whole(config, "max_position_embeddings", file, 0, least=0) or None
 
-    def tensors(self) -> list[StoredTensor]:
+    def list_tensors(self) -> list[StoredTensor]:
         """None that we know by name."""
         return []
 
-    def ignores(self, name: str) -> bool:
+    def is_ignored(self, name: str) -> bool:
         """Everything: transformers checks them."""
         return True
 
@@ -111,7 +111,7 @@ class Checkpoint:
             raise CheckpointError(f"{self.folder}: pooling makes {len(pooling.weight)} vectors of a document, too many")
 
     def _check(self, side: str, rules: TextRules) -> None:
-        least, most = self.tokenizer.shortest(rules), self.transformer.most_tokens
+        least, most = self.tokenizer.get_least_length(rules), self.transformer.most_tokens
         if rules.length < least:
             raise CheckpointError(f"{self.folder}: {side} of {rules.length} tokens, expected at least {least}")
         if most is not None and max(rules.length, rules.expand_to) > most:
@@ -143,7 +143,7 @@ def refuse_foreign_ids(tokenizer: TextTokenizer, transformer: Transformer) -> No
 
 
 @contextmanager
-def read_as(folder: Path, family: str) -> Iterator[None]:
+def translate_errors(folder: Path, family: str) -> Iterator[None]:
     """Whatever a wrong setting leads to is told as one error of ours."""
     try:
         yield
@@ -164,7 +164,7 @@ def refuse_unknown(
     weights: Weights, transformer: Transformer, known: Sequence[str], ignored: Sequence[str] = ()
 ) -> None:
     """A tensor that nobody uses means that the model is not what it is taken for."""
-    used = {tensor.name for tensor in transformer.tensors()} | set(known)
+    used = {tensor.name for tensor in transformer.list_tensors()} | set(known)
     for name in weights:
-        if name not in used and not transformer.ignores(name) and not name.startswith(tuple(ignored)):
+        if name not in used and not transformer.is_ignored(name) and not name.startswith(tuple(ignored)):
             raise CheckpointError(f"{weights[name].file}: tensor {name!r} is not part of this layout")

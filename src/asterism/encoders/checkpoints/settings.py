@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import CheckpointError
-from ...files.checkpoint_files import bounded_json, is_there, read_file
+from ...files.checkpoint_files import is_there, parse_bounded_json, read_file
 
 LARGEST_FILE = 4 << 20  # bytes; a config.json with a hundred thousand labels has three million
 DEEPEST = 32  # objects and lists inside of each other
@@ -17,12 +17,12 @@ LARGEST_NUMBER = 2**31 - 1
 
 def read_settings(file: Path) -> Any:
     """The content of a JSON file, of which nothing is nested beyond what messages can show."""
-    value = bounded_json(file, read_file(file, LARGEST_FILE))
+    value = parse_bounded_json(file, read_file(file, LARGEST_FILE))
     level, depth = [value], 0
     while level:
         if depth > DEEPEST:
             raise CheckpointError(f"{file} is nested too deeply, expected at most {DEEPEST} levels")
-        level = [inner for outer in level if isinstance(outer, dict | list) for inner in _inside(outer)]
+        level = [inner for outer in level if isinstance(outer, dict | list) for inner in _list_values(outer)]
         depth += 1
     return value
 
@@ -35,12 +35,12 @@ def read_json(file: Path) -> dict[str, Any]:
     return value
 
 
-def optional_json(file: Path) -> dict[str, Any]:
+def read_optional_json(file: Path) -> dict[str, Any]:
     """Its content, or nothing where there is no such file."""
     return read_json(file) if is_there(file) else {}
 
 
-def whole(
+def read_whole(
     settings: Mapping[str, Any],
     name: str,
     file: Path,
@@ -56,29 +56,34 @@ def whole(
     if name not in settings:
         raise CheckpointError(f"{file} has no {name!r}, expected a whole number from {least} to {most}")
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise CheckpointError(f"{file}: {name} is {shown(value)}, expected a whole number from {least} to {most}")
+        raise CheckpointError(f"{file}: {name} is {shorten(value)}, expected a whole number from {least} to {most}")
     return value
 
 
-def small_number(settings: Mapping[str, Any], name: str, file: Path, default: float) -> float:
+def read_sizes(settings: Mapping[str, Any], sizes: Mapping[str, tuple[str, int]], file: Path) -> dict[str, int]:
+    """Whole numbers by our names; `sizes` has the file's name of each, and the most that it may be."""
+    return {ours: read_whole(settings, name, file, most=most) for ours, (name, most) in sizes.items()}
+
+
+def read_small_number(settings: Mapping[str, Any], name: str, file: Path, default: float) -> float:
     """The ε of a norm: from 0 to 1; `default` where it is not given or null."""
     value = default if settings.get(name) is None else settings[name]
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
-        raise CheckpointError(f"{file}: {name} is {shown(value)}, expected a number from 0 to 1")
+        raise CheckpointError(f"{file}: {name} is {shorten(value)}, expected a number from 0 to 1")
     return float(value)
 
 
-def texts(values: Any, name: str, file: Path) -> list[str]:
+def read_strings(values: Any, name: str, file: Path) -> list[str]:
     """A list of strings."""
     if not isinstance(values, Sequence) or not all(isinstance(value, str) for value in values):
-        raise CheckpointError(f"{file}: {name} is {shown(values)}, expected a list of strings")
+        raise CheckpointError(f"{file}: {name} is {shorten(values)}, expected a list of strings")
     return list(values)
 
 
-def shown(value: Any) -> str:
+def shorten(value: Any) -> str:
     """A value of somebody's JSON in a message: its beginning, whatever its size."""
     return reprlib.repr(value)
 
 
-def _inside(outer: dict[str, Any] | list[Any]) -> Sequence[Any]:
+def _list_values(outer: dict[str, Any] | list[Any]) -> Sequence[Any]:
     return list(outer.values()) if isinstance(outer, dict) else outer

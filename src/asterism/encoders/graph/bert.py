@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import CheckpointError
-from ..checkpoints.settings import shown, small_number, whole
+from ..checkpoints.settings import LARGEST_NUMBER, read_sizes, read_small_number, read_whole, shorten
 from ..checkpoints.size_limits import MOST_HEADS, MOST_LAYERS, WIDEST, WIDEST_INNER
 from ..checkpoints.weights.tensors import StoredTensor, Weights
 from .graph import FUSED, Graph
@@ -22,6 +22,13 @@ ACTIVATIONS = {
     "gelu": ("Gelu", FUSED), "gelu_new": ("FastGelu", FUSED), "gelu_pytorch_tanh": ("FastGelu", FUSED),
     "relu": ("Relu", ""),
 }  # fmt: skip
+SIZES = {
+    "layers": ("num_hidden_layers", MOST_LAYERS),
+    "hidden": ("hidden_size", WIDEST),
+    "heads": ("num_attention_heads", MOST_HEADS),
+    "inner": ("intermediate_size", WIDEST_INNER),
+    "vocabulary": ("vocab_size", LARGEST_NUMBER),
+}
 WORDS = "embeddings.word_embeddings.weight"
 IGNORED = ("embeddings.position_ids", "pooler.")  # of the published files, not used by any view
 
@@ -42,22 +49,18 @@ class BertShape:
     epsilon: float
 
     @classmethod
-    def of(cls, config: Mapping[str, Any], file: Path) -> BertShape:
+    def from_config(cls, config: Mapping[str, Any], file: Path) -> BertShape:
         """From the names that transformers gives them."""
         roberta = config["model_type"] != "bert"
-        positions = whole(config, "max_position_embeddings", file)
-        offset = whole(config, "pad_token_id", file, 1, least=0, most=positions - 2) + 1 if roberta else 0
+        positions = read_whole(config, "max_position_embeddings", file)
+        offset = read_whole(config, "pad_token_id", file, 1, least=0, most=positions - 2) + 1 if roberta else 0
         return cls(
-            layers=whole(config, "num_hidden_layers", file, most=MOST_LAYERS),
-            hidden=whole(config, "hidden_size", file, most=WIDEST),
-            heads=whole(config, "num_attention_heads", file, most=MOST_HEADS),
-            inner=whole(config, "intermediate_size", file, most=WIDEST_INNER),
-            vocabulary=whole(config, "vocab_size", file),
+            **read_sizes(config, SIZES, file),
             positions=positions,
-            types=whole(config, "type_vocab_size", file, 2),
+            types=read_whole(config, "type_vocab_size", file, 2),
             first_position=offset,
             activation=str(config.get("hidden_act", "gelu")),
-            epsilon=small_number(config, "layer_norm_eps", file, 1e-12),
+            epsilon=read_small_number(config, "layer_norm_eps", file, 1e-12),
         )
 
 
@@ -66,10 +69,10 @@ class Bert:
 
     def __init__(self, config: Mapping[str, Any], weights: Weights, file: Path) -> None:
         """Find every tensor and check its shape and its numbers; `file` is where `config` is from."""
-        self.shape = shape = BertShape.of(config, file)
+        self.shape = shape = BertShape.from_config(config, file)
         if config.get("position_embedding_type", "absolute") != "absolute":
             raise CheckpointError(
-                f"{file} asks for {shown(config['position_embedding_type'])} positions, expected 'absolute'"
+                f"{file} asks for {shorten(config['position_embedding_type'])} positions, expected 'absolute'"
             )
         if shape.activation not in ACTIVATIONS:
             raise CheckpointError(
@@ -80,62 +83,68 @@ class Bert:
         self.prefix = next((name[: -len(WORDS)] for name in weights if name.endswith(WORDS)), "")
         self.hidden, self.vocabulary = shape.hidden, shape.vocabulary
         self.most_tokens: int | None = shape.positions - shape.first_position
-        self._tensors = {name: _named(weights, self.prefix + name, size) for name, size in _sizes(shape)}
+        self._tensors = {name: _find_tensor(weights, self.prefix + name, size) for name, size in _list_shapes(shape)}
 
-    def tensors(self) -> list[StoredTensor]:
+    def list_tensors(self) -> list[StoredTensor]:
         """All that are used."""
         return list(self._tensors.values())
 
-    def ignores(self, name: str) -> bool:
+    def is_ignored(self, name: str) -> bool:
         """Whether a tensor of the file is known and not needed."""
         return name.startswith(tuple(self.prefix + ignored for ignored in IGNORED))
 
     def write(self, graph: Graph, ids: str, lengths: str, types: str | None = None) -> str:
         """ids (texts, tokens), lengths (texts,), types as ids or None for zeros -> states (texts, tokens, hidden)."""
-        shape, width = self.shape, graph.constant(np.array([self.hidden]))
-        cube = graph.node("Concat", graph.node("Shape", ids), width, axis=0)
-        x = graph.node("Reshape", self._embed(graph, ids, types), graph.constant(np.array([-1, self.hidden])))
+        shape, width = self.shape, graph.add_constant(np.array([self.hidden]))
+        cube = graph.add_node("Concat", graph.add_node("Shape", ids), width, axis=0)
+        x = graph.add_node(
+            "Reshape", self._write_embeddings(graph, ids, types), graph.add_constant(np.array([-1, self.hidden]))
+        )
         kind, domain = ACTIVATIONS[shape.activation]
         for layer in range(shape.layers):
             at = f"encoder.layer.{layer}."
             query, key, value = (
-                graph.node("Reshape", self._linear(graph, x, f"{at}attention.self.{part}"), cube)
+                graph.add_node("Reshape", self._write_linear(graph, x, f"{at}attention.self.{part}"), cube)
                 for part in ("query", "key", "value")
             )
-            mixed = graph.node(
+            mixed = graph.add_node(
                 "MultiHeadAttention", query, key, value, "", lengths, domain=FUSED, num_heads=shape.heads
             )
-            mixed = graph.node("Reshape", mixed, graph.constant(np.array([-1, self.hidden])))
-            x = self._norm(graph, x, self._linear(graph, mixed, f"{at}attention.output.dense"), f"{at}attention.output")
-            inner = graph.node(kind, self._linear(graph, x, f"{at}intermediate.dense"), domain=domain)
-            x = self._norm(graph, x, self._linear(graph, inner, f"{at}output.dense"), f"{at}output")
-        return graph.node("Reshape", x, cube)
+            mixed = graph.add_node("Reshape", mixed, graph.add_constant(np.array([-1, self.hidden])))
+            x = self._write_norm(
+                graph, x, self._write_linear(graph, mixed, f"{at}attention.output.dense"), f"{at}attention.output"
+            )
+            inner = graph.add_node(kind, self._write_linear(graph, x, f"{at}intermediate.dense"), domain=domain)
+            x = self._write_norm(graph, x, self._write_linear(graph, inner, f"{at}output.dense"), f"{at}output")
+        return graph.add_node("Reshape", x, cube)
 
-    def _embed(self, graph: Graph, ids: str, types: str | None) -> str:
-        words = graph.node("Gather", graph.stored(self._tensors[WORDS]), ids)
-        length = graph.node("Slice", graph.node("Shape", ids), *(graph.constant(np.array([i])) for i in (1, 2)))
-        first = graph.constant(np.array([self.shape.first_position]))
-        positions = graph.node(
-            "Slice",
-            graph.stored(self._tensors["embeddings.position_embeddings.weight"]),
-            first,
-            graph.node("Add", first, length),
+    def _write_embeddings(self, graph: Graph, ids: str, types: str | None) -> str:
+        words = graph.add_node("Gather", graph.add_weight(self._tensors[WORDS]), ids)
+        length = graph.add_node(
+            "Slice", graph.add_node("Shape", ids), *(graph.add_constant(np.array([i])) for i in (1, 2))
         )
-        kinds = graph.stored(self._tensors["embeddings.token_type_embeddings.weight"])
-        added = graph.node("Gather", kinds, types or graph.constant(np.array(0)))
-        return self._norm(graph, words, graph.node("Add", positions, added), "embeddings")
+        first = graph.add_constant(np.array([self.shape.first_position]))
+        positions = graph.add_node(
+            "Slice",
+            graph.add_weight(self._tensors["embeddings.position_embeddings.weight"]),
+            first,
+            graph.add_node("Add", first, length),
+        )
+        kinds = graph.add_weight(self._tensors["embeddings.token_type_embeddings.weight"])
+        added = graph.add_node("Gather", kinds, types or graph.add_constant(np.array(0)))
+        return self._write_norm(graph, words, graph.add_node("Add", positions, added), "embeddings")
 
-    def _linear(self, graph: Graph, x: str, name: str) -> str:
-        return graph.linear(x, self._tensors[f"{name}.weight"], self._tensors[f"{name}.bias"])
+    def _write_linear(self, graph: Graph, x: str, name: str) -> str:
+        return graph.add_linear(x, self._tensors[f"{name}.weight"], self._tensors[f"{name}.bias"])
 
-    def _norm(self, graph: Graph, x: str, added: str, name: str) -> str:
-        scale, shift = (graph.stored(self._tensors[f"{name}.LayerNorm.{part}"]) for part in ("weight", "bias"))
+    def _write_norm(self, graph: Graph, x: str, added: str, name: str) -> str:
+        scale, shift = (graph.add_weight(self._tensors[f"{name}.LayerNorm.{part}"]) for part in ("weight", "bias"))
         # Not the fused SkipLayerNormalization, which takes five times as long on a CPU (onnxruntime 1.31).
-        total = graph.node("Add", x, added)
-        return graph.node("LayerNormalization", total, scale, shift, axis=-1, epsilon=self.shape.epsilon)
+        total = graph.add_node("Add", x, added)
+        return graph.add_node("LayerNormalization", total, scale, shift, axis=-1, epsilon=self.shape.epsilon)
 
 
-def _sizes(shape: BertShape) -> Iterator[tuple[str, tuple[int, ...]]]:
+def _list_shapes(shape: BertShape) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Every tensor and its shape."""
     wide = (shape.hidden,)
     yield WORDS, (shape.vocabulary, shape.hidden)
@@ -157,9 +166,9 @@ def _sizes(shape: BertShape) -> Iterator[tuple[str, tuple[int, ...]]]:
         yield f"{norm}.LayerNorm.bias", wide
 
 
-def _named(weights: Weights, name: str, shape: tuple[int, ...]) -> StoredTensor:
+def _find_tensor(weights: Weights, name: str, shape: tuple[int, ...]) -> StoredTensor:
     """The tensor of that name, or of the name that checkpoints of the first BERT give it."""
     if name not in weights and ".LayerNorm." in name:
         old = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
         name = old if old in weights else name
-    return weights.shaped(name, shape)
+    return weights.find_shaped(name, shape)

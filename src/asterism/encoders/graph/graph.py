@@ -30,29 +30,29 @@ class Graph:
         self._outputs: list[onnx.ValueInfoProto] = []
         self._stored: dict[tuple[Path, int], str] = {}
 
-    def input(self, name: str, kind: int, shape: list[str]) -> str:
+    def add_input(self, name: str, kind: int, shape: list[str]) -> str:
         """An input of that name, with named extents."""
         self._inputs.append(helper.make_tensor_value_info(name, kind, shape))
         return name
 
-    def output(self, name: str, value: str, shape: list[Any]) -> None:
+    def add_output(self, name: str, value: str, shape: list[Any]) -> None:
         """Give `value` out as the float output `name`."""
         self._nodes.append(helper.make_node("Identity", [value], [name]))
         self._outputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
 
-    def node(self, kind: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
+    def add_node(self, kind: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
         """One operator; the name of its result."""
         name = f"v{len(self._nodes)}"
         self._nodes.append(helper.make_node(kind, list(inputs), [name], domain=domain, **attributes))
         return name
 
-    def constant(self, values: npt.NDArray[Any]) -> str:
+    def add_constant(self, values: npt.NDArray[Any]) -> str:
         """A constant that is part of the graph."""
         name = f"c{len(self._constants)}"
         self._constants.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
         return name
 
-    def stored(self, tensor: StoredTensor) -> str:
+    def add_weight(self, tensor: StoredTensor) -> str:
         """A weight that stays in its file; float32, whatever it is stored as."""
         key = (tensor.file, tensor.offset)
         if key not in self._stored:
@@ -70,16 +70,16 @@ class Graph:
                 entry.external_data.add(key=attribute, value=str(value))
             self._constants.append(entry)
             if tensor.type != "float32":
-                name = self.node("Cast", name, to=TensorProto.FLOAT)
+                name = self.add_node("Cast", name, to=TensorProto.FLOAT)
             self._stored[key] = name
         return self._stored[key]
 
-    def linear(self, x: str, weight: StoredTensor, bias: StoredTensor | None) -> str:
+    def add_linear(self, x: str, weight: StoredTensor, bias: StoredTensor | None) -> str:
         """(rows, in) -> (rows, out): x·Wᵀ + b for a weight (out, in)."""
-        operands = [x, self.stored(weight)] + ([self.stored(bias)] if bias else [])
-        return self.node("Gemm", *operands, transB=1)
+        operands = [x, self.add_weight(weight)] + ([self.add_weight(bias)] if bias else [])
+        return self.add_node("Gemm", *operands, transB=1)
 
-    def model(self) -> bytes:
+    def serialise(self) -> bytes:
         """The finished model."""
         graph = helper.make_graph(self._nodes, "encoder", self._inputs, self._outputs, self._constants)
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(FUSED, 1)]

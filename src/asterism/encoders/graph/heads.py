@@ -44,17 +44,17 @@ class Linear:
 
     def write(self, graph: Graph, x: str) -> str:
         """As nodes."""
-        y = graph.node("MatMul", x, graph.constant(self.weight.T))
+        y = graph.add_node("MatMul", x, graph.add_constant(self.weight.T))
         if self.bias is not None:
-            y = graph.node("Add", y, graph.constant(self.bias))
+            y = graph.add_node("Add", y, graph.add_constant(self.bias))
         if self.activation != "identity":
             kind, domain = _OPERATORS[self.activation]
-            y = graph.node(kind, y, domain=domain)
+            y = graph.add_node(kind, y, domain=domain)
         if self.residual is None:
             return y
         if not isinstance(self.residual, str):
-            x = graph.node("MatMul", x, graph.constant(self.residual.T))
-        return graph.node("Add", y, x)
+            x = graph.add_node("MatMul", x, graph.add_constant(self.residual.T))
+        return graph.add_node("Add", y, x)
 
 
 class UnitLength:
@@ -67,21 +67,21 @@ class UnitLength:
 
     def write(self, graph: Graph, x: str) -> str:
         """As nodes."""
-        length = graph.node("ReduceL2", x, graph.constant(np.array([-1])), keepdims=1)
-        return graph.node("Div", x, graph.node("Max", length, graph.constant(np.array(TINY, np.float32))))
+        length = graph.add_node("ReduceL2", x, graph.add_constant(np.array([-1])), keepdims=1)
+        return graph.add_node("Div", x, graph.add_node("Max", length, graph.add_constant(np.array(TINY, np.float32))))
 
 
 Layers = Sequence[Linear | UnitLength]
 
 
-def through(layers: Layers, x: Floats) -> Floats:
+def apply_layers(layers: Layers, x: Floats) -> Floats:
     """`x` through all of them."""
     for layer in layers:
         x = layer(x)
     return x
 
 
-def written(layers: Layers, graph: Graph, x: str) -> str:
+def write_layers(layers: Layers, graph: Graph, x: str) -> str:
     """Their nodes, one after the other."""
     for layer in layers:
         x = layer.write(graph, x)
@@ -117,7 +117,7 @@ class ConstantPooling:
     positions: int  # M
 
     @property
-    def full(self) -> bool:
+    def is_full(self) -> bool:
         """Whether it is the paper's matrix."""
         return bool(self.weight.shape[1] != self.positions)
 
@@ -127,7 +127,7 @@ class ConstantPooling:
         if positions != self.positions:
             raise CheckpointError(f"{positions} positions were given to pooling, expected {self.positions}")
         y: Floats
-        if self.full:
+        if self.is_full:
             y = x.reshape(texts, -1) @ self.weight.T
             y = y if self.bias is None else y + self.bias
             return y.reshape(texts, -1, width)
@@ -135,7 +135,7 @@ class ConstantPooling:
         return y if self.bias is None else y + self.bias[:, None]
 
 
-def width_after(layers: Layers, width: int) -> int:
+def compute_width(layers: Layers, width: int) -> int:
     """Dimensions of what comes out of `layers`."""
     for layer in layers:
         width = len(layer.weight) if isinstance(layer, Linear) else width
@@ -149,15 +149,15 @@ class MultiVectorHead:
     layers: Layers
     pooling: ConstantPooling | None = None
 
-    def pooled(self, states: Floats) -> Floats:
+    def pool_states(self, states: Floats) -> Floats:
         """(texts, M, hidden) -> (texts, C, d)."""
         pooling = self.pooling
         if pooling is None:
-            return through(self.layers, states)
-        if not pooling.full:
-            return through(self.layers, pooling(states))
+            return apply_layers(self.layers, states)
+        if not pooling.is_full:
+            return apply_layers(self.layers, pooling(states))
         last = max(i for i, layer in enumerate(self.layers) if isinstance(layer, Linear)) + 1
-        return through(self.layers[last:], pooling(through(self.layers[:last], states)))
+        return apply_layers(self.layers[last:], pooling(apply_layers(self.layers[:last], states)))
 
 
 def _gelu(x: Floats) -> Floats:

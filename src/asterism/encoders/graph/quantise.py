@@ -53,17 +53,17 @@ class MeasuringGraph(Graph):
         """The outputs to ask for."""
         return [f"{name}.{end}" for name in self._outputs_of.values() for end in ("low", "high")]
 
-    def linear(self, x: str, weight: StoredTensor, bias: StoredTensor | None) -> str:
+    def add_linear(self, x: str, weight: StoredTensor, bias: StoredTensor | None) -> str:
         """As in float, and two outputs more for each input that was not seen yet."""
         self._weights.setdefault(x, []).append(weight)
         if x not in self._outputs_of:
             name = self._outputs_of[x] = f"range{len(self._outputs_of)}"
-            rows = self.constant(np.array([0]))
+            rows = self.add_constant(np.array([0]))
             for end, kind in (("low", "ReduceMin"), ("high", "ReduceMax")):
-                self.output(f"{name}.{end}", self.node(kind, x, rows, keepdims=0), ["columns"])
-        return super().linear(x, weight, bias)
+                self.add_output(f"{name}.{end}", self.add_node(kind, x, rows, keepdims=0), ["columns"])
+        return super().add_linear(x, weight, bias)
 
-    def smoothings(self, measured: Mapping[str, Floats]) -> dict[str, Smoothing]:
+    def compute_smoothings(self, measured: Mapping[str, Floats]) -> dict[str, Smoothing]:
         """By the weight's name, one for all weights that share an input."""
         found: dict[str, Smoothing] = {}
         for x, weights in self._weights.items():
@@ -85,29 +85,29 @@ class Int8Graph(Graph):
         self._smoothings = smoothings
         self._codes: dict[str, tuple[str, str, str]] = {}
 
-    def linear(self, x: str, weight: StoredTensor, bias: StoredTensor | None) -> str:
+    def add_linear(self, x: str, weight: StoredTensor, bias: StoredTensor | None) -> str:
         """(rows, in) -> (rows, out)."""
         smoothing = self._smoothings[weight.name]
         if x not in self._codes:
-            self._codes[x] = self._quantised(x, smoothing)
+            self._codes[x] = self._quantise(x, smoothing)
         codes, scale, zero = self._codes[x]
         values = weight.read() * smoothing.even
         steps = (np.maximum(np.abs(values).max(axis=1), 1e-12) / WEIGHT_LEVELS).astype(np.float32)
         levels = np.clip(np.rint(values / steps[:, None]), -WEIGHT_LEVELS, WEIGHT_LEVELS).astype(np.int8)
-        operands = [codes, self.constant(levels.T), scale, self.constant(steps), zero]
-        operands += ["", self.stored(bias)] if bias else []
-        return self.node("MatMulIntegerToFloat", *operands, domain=FUSED)
+        operands = [codes, self.add_constant(levels.T), scale, self.add_constant(steps), zero]
+        operands += ["", self.add_weight(bias)] if bias else []
+        return self.add_node("MatMulIntegerToFloat", *operands, domain=FUSED)
 
-    def _quantised(self, x: str, smoothing: Smoothing) -> tuple[str, str, str]:
+    def _quantise(self, x: str, smoothing: Smoothing) -> tuple[str, str, str]:
         """(rows, in) as bytes, their scale and their zero."""
         step = max(smoothing.high - smoothing.low, 1e-12) / 255
-        scale = self.constant(np.array(step, np.float32))
-        zero = self.constant(np.array(round(-smoothing.low / step), np.uint8))
-        smooth = self.node("Mul", x, self.constant(1 / smoothing.even))
-        return self.node("QuantizeLinear", smooth, scale, zero), scale, zero
+        scale = self.add_constant(np.array(step, np.float32))
+        zero = self.add_constant(np.array(round(-smoothing.low / step), np.uint8))
+        smooth = self.add_node("Mul", x, self.add_constant(1 / smoothing.even))
+        return self.add_node("QuantizeLinear", smooth, scale, zero), scale, zero
 
 
-def calibration_ids(tokenizer: TextTokenizer, most_tokens: int | None) -> npt.NDArray[np.int64]:
+def make_calibration_ids(tokenizer: TextTokenizer, most_tokens: int | None) -> npt.NDArray[np.int64]:
     """(rows, tokens) of English prose."""
     room = min(CALIBRATION_TOKENS, most_tokens or CALIBRATION_TOKENS) - len(tokenizer.before) - len(tokenizer.after)
     prose = PROSE.read_text(encoding="utf-8")

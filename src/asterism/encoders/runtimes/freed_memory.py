@@ -11,7 +11,7 @@ import ctypes
 _trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc alone has it, and it alone needs it
 
 
-def give_back() -> None:
+def return_freed_memory() -> None:
     """A few milliseconds; nothing that is in use is touched."""
     if _trim is not None:
         _trim(0)

@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import onnxruntime
 from onnx import TensorProto
 
 from ...errors import CheckpointError, EncodingError
 from ...files.regular_files import read_regular
-from ...models.file_hashes import cache_folder, remembered_hashes, write_whole
+from ...models.file_hashes import find_cache_folder, find_hashes, write_whole
 from ...settings import Precision, cores
+from ..batching import Batch
 from ..checkpoints.checkpoint import Checkpoint, Transformer
 from ..checkpoints.weights.tensors import StoredTensor
 from ..graph.graph import Graph
-from ..graph.heads import written
-from ..graph.quantise import Int8Graph, MeasuringGraph, calibration_ids
+from ..graph.heads import write_layers
+from ..graph.quantise import Int8Graph, MeasuringGraph, make_calibration_ids
 from ..tokens import TextTokenizer
 from .backbone import Floats, Output
 
@@ -62,10 +62,10 @@ class OnnxSession:
         return dict(zip(outputs, found, strict=True))
 
 
-def kept_graph(parts: Sequence[str], write: Callable[[], bytes]) -> bytes:
+def load_or_write_graph(parts: Sequence[str], write: Callable[[], bytes]) -> bytes:
     """The graph that `parts` identify: from the cache, else written and put there."""
     key = hashlib.sha256("\n".join([f"graph {GRAPH_VERSION}", onnxruntime.__version__, *parts]).encode()).hexdigest()
-    file = cache_folder() / "graphs" / f"{key}.graph"
+    file = find_cache_folder() / "graphs" / f"{key}.graph"
     with suppress(OSError):
         content = read_regular(file, LARGEST_GRAPH)
         if content[:64] == hashlib.sha256(content[64:]).hexdigest().encode():
@@ -76,7 +76,7 @@ def kept_graph(parts: Sequence[str], write: Callable[[], bytes]) -> bytes:
     return model
 
 
-def written_model(
+def write_model(
     write: Callable[[Graph], None],
     precision: Precision,
     tokenizer: TextTokenizer,
@@ -87,19 +87,19 @@ def written_model(
     if precision == "float32":
         graph = Graph()
         write(graph)
-        return graph.model()
+        return graph.serialise()
     measuring = MeasuringGraph()
     write(measuring)
-    ids = calibration_ids(tokenizer, transformer.most_tokens)
+    ids = make_calibration_ids(tokenizer, transformer.most_tokens)
     rows, tokens = ids.shape
     inputs = {"ids": ids, "lengths": np.full(rows, tokens, np.int32), "types": ids * 0}
     inputs["pool"] = np.zeros((rows, 1, tokens), np.float32)
-    measured = OnnxSession(measuring.model(), folder, cores(0)).run(measuring.ranges, inputs)
+    measured = OnnxSession(measuring.serialise(), folder, cores(0)).run(measuring.ranges, inputs)
     if not all(np.isfinite(values).all() for values in measured.values()):
         raise CheckpointError(f"{folder}: states become infinite on plain English, expected weights of a trained model")
-    quantised = Int8Graph(measuring.smoothings(measured))
+    quantised = Int8Graph(measuring.compute_smoothings(measured))
     write(quantised)
-    return quantised.model()
+    return quantised.serialise()
 
 
 class OnnxBackbone:
@@ -108,20 +108,20 @@ class OnnxBackbone:
     def __init__(self, checkpoint: Checkpoint, precision: Precision, threads: int) -> None:
         """Write the graph, or take it from the cache."""
         self._checkpoint, self._precision, self._threads = checkpoint, precision, threads
-        self._session = self._opened(masked=True)
+        self._session = self._open_session(masked=True)
         self._unmasked: OnnxSession | None = None
 
-    def _opened(self, masked: bool) -> OnnxSession:
+    def _open_session(self, masked: bool) -> OnnxSession:
         checkpoint = self._checkpoint
-        folder = weights_folder(checkpoint.transformer.tensors(), checkpoint.folder)
-        model = kept_graph(
+        folder = find_weights_folder(checkpoint.transformer.list_tensors(), checkpoint.folder)
+        model = load_or_write_graph(
             [
                 "masked" if masked else "unmasked",
                 self._precision,
                 *(checkpoint.family, *checkpoint.views),  # the same files can be read in more than one way
-                *file_parts(checkpoint.files),
+                *identify_files(checkpoint.files),
             ],
-            lambda: written_model(
+            lambda: write_model(
                 lambda graph: _write_views(graph, checkpoint, masked),
                 self._precision,
                 checkpoint.tokenizer,
@@ -131,62 +131,58 @@ class OnnxBackbone:
         )
         return OnnxSession(model, folder, self._threads, keep_weights_in_place=not masked)
 
-    def run(
-        self,
-        wanted: Sequence[Output],
-        ids: npt.NDArray[np.int64],
-        lengths: npt.NDArray[np.int32],
-        pool: Floats,
-    ) -> dict[str, Floats]:
+    def run(self, wanted: Sequence[Output], batch: Batch, pool: Floats) -> dict[str, Floats]:
         """One forward pass.
 
         Masked attention keeps all similarities of a row, tokens² numbers a head: gigabytes at 8,192 tokens. Long rows
         come without padding, and without a mask onnxruntime's attention works in blocks.
         """
         session = self._session
-        if ids.shape[1] >= LONG_ROW and (lengths == ids.shape[1]).all():
+        if batch.ids.shape[1] >= LONG_ROW and batch.seen.all():
             if self._unmasked is None:
-                self._unmasked = self._opened(masked=False)
+                self._unmasked = self._open_session(masked=False)
             session = self._unmasked
-        found = session.run(wanted, {"ids": ids, "lengths": lengths, "pool": pool[:, None, :]})
+        found = session.run(wanted, {"ids": batch.ids, "lengths": batch.lengths, "pool": pool[:, None, :]})
         return found | ({"pooled": found["pooled"][:, 0]} if "pooled" in found else {})
 
 
 def _write_views(graph: Graph, checkpoint: Checkpoint, masked: bool) -> None:
     """Inputs, transformer, heads, outputs."""
-    states = written_states(graph, checkpoint.transformer, masked=masked)
+    states = write_states(graph, checkpoint.transformer, masked=masked)
     if checkpoint.dense:
         write_pooling(graph, states, checkpoint.transformer.hidden)
     if checkpoint.lexical:
-        weights = graph.node("Squeeze", checkpoint.lexical.layer.write(graph, states), graph.constant(np.array([2])))
-        graph.output("lexical", weights, ["rows", "tokens"])
+        weights = graph.add_node(
+            "Squeeze", checkpoint.lexical.layer.write(graph, states), graph.add_constant(np.array([2]))
+        )
+        graph.add_output("lexical", weights, ["rows", "tokens"])
     if checkpoint.multi:
-        graph.output("vectors", written(checkpoint.multi.layers, graph, states), ["rows", "tokens", None])
+        graph.add_output("vectors", write_layers(checkpoint.multi.layers, graph, states), ["rows", "tokens", None])
         if checkpoint.multi.pooling:
-            graph.output("states", states, ["rows", "tokens", checkpoint.transformer.hidden])
+            graph.add_output("states", states, ["rows", "tokens", checkpoint.transformer.hidden])
 
 
-def written_states(graph: Graph, transformer: Transformer, *, masked: bool = True, with_types: bool = False) -> str:
+def write_states(graph: Graph, transformer: Transformer, *, masked: bool = True, with_types: bool = False) -> str:
     """States (rows, tokens, hidden) from the inputs ids, lengths (unless all rows are full) and, for pairs, types."""
-    ids = graph.input("ids", TensorProto.INT64, ["rows", "tokens"])
-    lengths = graph.input("lengths", TensorProto.INT32, ["rows"]) if masked else ""
-    types = graph.input("types", TensorProto.INT64, ["rows", "tokens"]) if with_types else None
+    ids = graph.add_input("ids", TensorProto.INT64, ["rows", "tokens"])
+    lengths = graph.add_input("lengths", TensorProto.INT32, ["rows"]) if masked else ""
+    types = graph.add_input("types", TensorProto.INT64, ["rows", "tokens"]) if with_types else None
     return transformer.write(graph, ids, lengths, types)
 
 
 def write_pooling(graph: Graph, states: str, hidden: int) -> None:
     """The output pooled (rows, sides, hidden): sums of states, weighted by the input pool (rows, sides, tokens)."""
-    pool = graph.input("pool", TensorProto.FLOAT, ["rows", "sides", "tokens"])
-    graph.output("pooled", graph.node("MatMul", pool, states), ["rows", "sides", hidden])
+    pool = graph.add_input("pool", TensorProto.FLOAT, ["rows", "sides", "tokens"])
+    graph.add_output("pooled", graph.add_node("MatMul", pool, states), ["rows", "sides", hidden])
 
 
-def file_parts(files: Sequence[Path]) -> list[str]:
+def identify_files(files: Sequence[Path]) -> list[str]:
     """What identifies a graph: its model's files by name and content."""
     # The real name too: it is what the graph refers to, and behind a link it is another one.
-    return sorted(f"{file.name} {file.resolve().name} {digest}" for file, digest in remembered_hashes(files).items())
+    return sorted(f"{file.name} {file.resolve().name} {digest}" for file, digest in find_hashes(files).items())
 
 
-def weights_folder(tensors: Sequence[StoredTensor], folder: Path) -> Path:
+def find_weights_folder(tensors: Sequence[StoredTensor], folder: Path) -> Path:
     """The one folder in which the weights really lie, links followed."""
     folders = {tensor.file.resolve().parent for tensor in tensors}
     if len(folders) > 1:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ...errors import CheckpointError, MissingPackage
 from ...files.checkpoint_files import refuse_special_files
+from ..batching import Batch
 from ..checkpoints.checkpoint import Checkpoint
-from ..graph.heads import through
+from ..graph.heads import apply_layers
 from .backbone import Floats, Output
 
 try:
@@ -29,20 +29,13 @@ class TorchBackbone:
         self._checkpoint = checkpoint
         self._threads = threads
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
-        self._model = _loaded(checkpoint).to(self._device).eval()
+        self._model = _load(checkpoint).to(self._device).eval()
 
-    def run(
-        self,
-        wanted: Sequence[Output],
-        ids: npt.NDArray[np.int64],
-        lengths: npt.NDArray[np.int32],
-        pool: Floats,
-    ) -> dict[str, Floats]:
+    def run(self, wanted: Sequence[Output], batch: Batch, pool: Floats) -> dict[str, Floats]:
         """One forward pass."""
         torch.set_num_threads(self._threads)
-        mask = torch.arange(ids.shape[1])[None, :] < torch.from_numpy(lengths)[:, None]
         with torch.inference_mode():
-            given = {"input_ids": torch.from_numpy(ids), "attention_mask": mask.long()}
+            given = {"input_ids": torch.from_numpy(batch.ids), "attention_mask": torch.from_numpy(batch.seen).long()}
             found = self._model(**{name: value.to(self._device) for name, value in given.items()})
             states: Floats = found.last_hidden_state.float().cpu().numpy()
         outputs: dict[str, Floats] = {}
@@ -52,13 +45,13 @@ class TorchBackbone:
             elif name == "lexical" and self._checkpoint.lexical:
                 outputs[name] = self._checkpoint.lexical.layer(states)[..., 0]
             elif name == "vectors" and self._checkpoint.multi:
-                outputs[name] = through(self._checkpoint.multi.layers, states)
+                outputs[name] = apply_layers(self._checkpoint.multi.layers, states)
             else:
                 outputs[name] = states
         return outputs
 
 
-def _loaded(checkpoint: Checkpoint) -> Any:
+def _load(checkpoint: Checkpoint) -> Any:
     """Every tensor must come from the file: transformers would fill in random ones and only warn."""
     folder = checkpoint.folder
     refuse_special_files(folder)

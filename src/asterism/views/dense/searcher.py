@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import VectorsError
-from ...representations.token_vectors import LARGEST, checked_finite, checked_matrix
+from ...representations import Representations
+from ...representations.token_vectors import LARGEST, check_finite, check_matrix
 from ...settings import MOST_THREADS, whole_number
 from ...storage.faults import damage_reported, damaged
+from ..eligible import Mask
 from ..hits import SearchHits
-from ..tokens.merge import Mask
-from .choice import Chosen
+from .eligible_rows import DensePolicy, EligibleRows
 from .segment import OpenDense
 
 KEPT = 8  # masks whose documents stay ready to be searched
@@ -27,75 +28,84 @@ T = TypeVar("T", bound=np.generic)
 
 
 class DenseSearcher:
-    """Documents are numbered through all segments, in their order."""
+    """A ViewSearcher of dense vectors; queries are a matrix (n, d), one query is a vector (d,)."""
 
-    def __init__(self, path: Path, segments: Sequence[OpenDense]) -> None:
+    def __init__(self, path: Path, segments: Sequence[OpenDense], policy: DensePolicy | None = None) -> None:
         """`path` is for messages; all segments have the same dimensions."""
         self.path = path
+        self._policy = policy or DensePolicy()
         self.segments = list(segments)
         self.dimensions = segments[0].facts.dimensions
         if any(segment.facts.dimensions != self.dimensions for segment in segments):
             raise damaged(path, "has dense vectors of several lengths")
         self.documents = sum(segment.facts.documents for segment in segments)
         self._firsts = np.cumsum([0] + [segment.facts.documents for segment in segments])
-        self._everything = self._made(None)
-        self._ready: dict[int, tuple[Mask, list[Chosen]]] = {}
+        self._everything = self._make_ready(None)
+        self._ready: dict[int, tuple[Mask, list[EligibleRows]]] = {}
 
-    def search(self, queries: npt.ArrayLike, k: int, subset: Mask | None = None, threads: int = 1) -> SearchHits:
-        """Queries (n, d) -> ids and scores (n, k), padded with -1 and -inf; subset (documents,): those that count.
+    def prepare(self, queries: Representations) -> Floats:
+        """The queries' vectors (n, d)."""
+        if queries.dense is None:
+            raise VectorsError("the queries have no dense vectors")
+        return queries.dense
 
-        What a subset needs is made once if it is read-only.
-        """
+    def search(self, queries: npt.ArrayLike, k: int, eligible: Mask | None = None, threads: int = 1) -> SearchHits:
+        """Queries (n, d) -> ids and scores (n, up to k). What a mask needs is made once if it is read-only."""
         wanted = whole_number("k", k, 1)
         workers = whole_number("threads", threads, 1, MOST_THREADS)
-        rows = self._checked(queries)
+        rows = self._check(queries)
         begin = time.perf_counter()
         with damage_reported(self.path):
-            chosen = self._everything if subset is None else self._chosen(subset)
-            found = [part.nearest(rows, wanted, workers) for part in chosen]
+            ready = self._everything if eligible is None else self._ready_rows(eligible)
+            found = [part.find_nearest(rows, wanted, workers) for part in ready]
             best = [self._best(rows[i], [ids[i] for ids in found], wanted) for i in range(len(rows))]
-        hits = SearchHits.of(best)
-        return SearchHits(hits.ids, hits.scores, {"dense": (time.perf_counter() - begin) / max(1, len(rows))})
+        return SearchHits.from_rows(best, {"dense": time.perf_counter() - begin})
 
     def scores(self, query: npt.ArrayLike, documents: Numbers) -> Floats:
         """Query (d,), documents (m,) rising -> (m,): of the vectors as they are kept."""
-        row = self._checked(np.asarray(query)[None])[0]
+        row = self._check(np.asarray(query)[None])[0]
         bounds = np.searchsorted(documents, self._firsts)
         spans = zip(self.segments, self._firsts, bounds, bounds[1:], strict=False)
         with damage_reported(self.path):
             return np.concatenate([segment.scores(row, documents[a:b] - first) for segment, first, a, b in spans])
 
-    def _chosen(self, subset: Mask) -> list[Chosen]:
+    def explain(self, query: npt.ArrayLike, document: int) -> Floats:
+        """A document -> (1, 1): its score, which has no parts."""
+        return self.scores(query, np.array([document]))[None]
+
+    def _ready_rows(self, eligible: Mask) -> list[EligibleRows]:
         """Of each segment; a mask that may change is looked at again each time."""
-        if subset.flags.writeable:
-            return self._made(subset)
-        ready = self._ready.get(id(subset))
+        if eligible.flags.writeable:
+            return self._make_ready(eligible)
+        ready = self._ready.get(id(eligible))
         if ready is None:
-            ready = subset, self._made(subset)  # with the mask, so that no other can have its id
-            self._ready[id(subset)] = ready
+            ready = eligible, self._make_ready(eligible)  # with the mask, so that no other can have its id
+            self._ready[id(eligible)] = ready
             for oldest in list(self._ready)[:-KEPT]:
                 self._ready.pop(oldest, None)
         return ready[1]
 
-    def _made(self, subset: Mask | None) -> list[Chosen]:
+    def _make_ready(self, eligible: Mask | None) -> list[EligibleRows]:
         spans = zip(self.segments, self._firsts, self._firsts[1:], strict=False)
-        return [Chosen(segment, None if subset is None else subset[a:b]) for segment, a, b in spans]
+        return [
+            EligibleRows(segment, None if eligible is None else eligible[a:b], self._policy) for segment, a, b in spans
+        ]
 
     def _best(self, query: Floats, found: Sequence[Numbers], k: int) -> tuple[Numbers, Floats]:
         """Scored again alike, whichever segment they are in; equal scores by document."""
-        documents = _joined([ids + first for ids, first in zip(found, self._firsts, strict=False)])
-        scores = _joined([segment.scores(query, ids) for segment, ids in zip(self.segments, found, strict=True)])
+        documents = _concatenate([ids + first for ids, first in zip(found, self._firsts, strict=False)])
+        scores = _concatenate([segment.scores(query, ids) for segment, ids in zip(self.segments, found, strict=True)])
         order = np.lexsort((documents, -scores))[:k]
         return documents[order], scores[order]
 
-    def _checked(self, queries: npt.ArrayLike) -> Floats:
-        rows = np.ascontiguousarray(checked_matrix(queries, "the query"), np.float32)
+    def _check(self, queries: npt.ArrayLike) -> Floats:
+        rows = np.ascontiguousarray(check_matrix(queries, "the query"), np.float32)
         if rows.shape[1] != self.dimensions:
             raise VectorsError(f"the query has {rows.shape[1]} dimensions, the index has {self.dimensions}")
         if not np.vdot(rows, rows) <= LARGEST:  # the sum of squares: one quick look, which NaN fails too
-            checked_finite(rows, "the query")
+            check_finite(rows, "the query")
         return rows
 
 
-def _joined(parts: Sequence[npt.NDArray[T]]) -> npt.NDArray[T]:
+def _concatenate(parts: Sequence[npt.NDArray[T]]) -> npt.NDArray[T]:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)

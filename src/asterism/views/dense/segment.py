@@ -1,34 +1,27 @@
 """One dense vector a document: float16 rows, and for many of them a graph that finds the nearest.
 
 vectors (documents, d) float16, memory-mapped: what scores come from, and merging.
-levels, neighbours: of MANY documents and more, faiss's HNSW (dense_graph.py).
+levels, neighbours: faiss's HNSW (graph.py), if the segment has many documents.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import VectorsError
-from ...representations.token_vectors import checked_finite
-from ...storage.arrays import ArrayWriter, MappedFolder, forget_pages
+from ...storage.arrays import MappedFolder
 from ...storage.facts import Facts, FileFacts
 from ...storage.faults import damaged
-from ...storage.folders import fsync_folder
-from ..tokens.merge import Mask
 from ..tokens.segment import MOST_DOCUMENTS
 from .graph import FILES as GRAPH_FILES
-from .graph import GraphFacts, GraphMaker, OpenGraph, open_graph
+from .graph import GraphFacts, OpenGraph, open_graph
 
-MANY = 50_000
 WIDEST = 1 << 16
-CHUNK_ROWS = 4096
 VECTORS = "vectors.npy"
 FORMER_GRAPH = "graph.faiss"  # of format 2: never read; until they are merged, such segments compare all
 
@@ -44,10 +37,6 @@ class DenseFacts:
     dimensions: int
     graph: GraphFacts | None
     files: FileFacts
-
-    def as_json(self) -> dict[str, Any]:
-        """For the manifest."""
-        return asdict(self)
 
     @classmethod
     def from_facts(cls, facts: Facts) -> DenseFacts:
@@ -100,58 +89,9 @@ def flat_index(rows: Halves) -> Any:
     return flat
 
 
-def write_dense(
-    target: Path, chunks: Iterable[npt.NDArray[Any]], documents: int, dimensions: int, threads: int
-) -> DenseFacts:
-    """Rows (n, d), chunk after chunk, into a folder that does not exist."""
-    target.mkdir()
-    graph = GraphMaker(dimensions, threads) if documents >= MANY else None
-    done = 0
-    with ArrayWriter(target / VECTORS, np.float16, (documents, dimensions)) as writer:
-        for chunk in chunks:
-            rows = _as_halves(chunk, dimensions, done)
-            writer.write(rows)
-            if graph is not None:
-                graph.add(rows)
-            done += len(rows)
-        files = {VECTORS: writer.close()}
-    made = None
-    if graph is not None:
-        made, graph_files = graph.write(target)
-        files |= graph_files
-    fsync_folder(target)
-    return DenseFacts(documents, dimensions, made, files)
-
-
-def merge_dense(target: Path, parts: Sequence[tuple[OpenDense, Mask]], threads: int) -> DenseFacts:
-    """The living documents of several segments, in order, as one."""
-    documents = sum(int(alive.sum()) for _, alive in parts)
-    return write_dense(target, _living_rows(parts), documents, parts[0][0].facts.dimensions, threads)
-
-
-def _living_rows(parts: Sequence[tuple[OpenDense, Mask]]) -> Iterator[Halves]:
-    for part, alive in parts:
-        places = np.flatnonzero(alive)
-        for start in range(0, len(places), CHUNK_ROWS):
-            yield part.vectors[places[start : start + CHUNK_ROWS]]
-        forget_pages(part.vectors)
-
-
 def open_dense(target: Path, facts: DenseFacts) -> OpenDense:
     """Map the vectors and the graph."""
     inside = MappedFolder(target, facts.files)
     vectors = inside.array("vectors", np.float16, (facts.documents, facts.dimensions))
     graph = open_graph(inside, facts.graph, facts.documents) if facts.graph is not None else None
     return OpenDense(facts, inside, vectors, graph)
-
-
-def _as_halves(chunk: npt.NDArray[Any], dimensions: int, first_row: int) -> Halves:
-    if chunk.ndim != 2 or chunk.shape[1] != dimensions:
-        raise VectorsError(f"dense vectors have shape {chunk.shape}, expected (documents, {dimensions})")
-    rows = np.asarray(chunk, np.float32)
-    checked_finite(rows, "the dense vectors", first_row)
-    beyond = np.flatnonzero((np.abs(rows) > np.finfo(np.float16).max).any(axis=1))
-    if beyond.size:
-        given = f"the dense vectors: row {first_row + beyond[0]} is beyond float16"
-        raise VectorsError(f"{given}, expected numbers up to 65504")
-    return rows.astype(np.float16)

@@ -1,4 +1,4 @@
-"""Several lexical segments as one, without the dead: lists are joined term by term, BM25 weights are made anew."""
+"""Several lexical segments as one, without deleted documents: lists joined by term, BM25 weights made anew."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from ...errors import VectorsError
 from ...storage.arrays import forget_pages
-from ..tokens.merge import Mask
+from ..eligible import Mask
 from .bm25 import saturated
-from .segment import LexicalFacts, OpenLexical, chunks_of
+from .segment import CHUNK_POSTINGS, LexicalFacts, OpenLexical, split_lists
 from .writer import Counts, ListsWriter, smallest_type
 
 
@@ -28,40 +28,41 @@ class _Postings:
 
 
 class _Part:
-    """A segment, which of its documents are alive (documents,), and the number that the first of these gets."""
+    """A segment, which of its documents are kept (documents,), and the number that the first of these gets."""
 
-    def __init__(self, segment: OpenLexical, alive: Mask, first_document: int) -> None:
+    def __init__(self, segment: OpenLexical, kept: Mask, first_document: int, chunk_postings: int) -> None:
         self.segment = segment
-        self._alive = alive
+        self._kept = kept
+        self._chunk = chunk_postings
         self.starts = segment.all_starts()
         self.term_ids = segment.all_term_ids()
-        self._numbers = first_document + np.cumsum(alive) - 1
+        self._numbers = first_document + np.cumsum(kept) - 1
 
     def range_of(self, term_ids: npt.NDArray[np.int64]) -> tuple[int, int]:
         """(n,) rising -> the numbers of those that occur here."""
         first = np.searchsorted(self.term_ids, term_ids[0])
         return int(first), int(np.searchsorted(self.term_ids, term_ids[-1], side="right"))
 
-    def living(self, first: int, last: int) -> _Postings:
-        """What is alive in the lists of terms first..last, which are numbers of this segment."""
+    def read(self, first: int, last: int) -> _Postings:
+        """What is kept of the lists of terms first..last, which are numbers of this segment."""
         postings = slice(int(self.starts[first]), int(self.starts[last]))
         documents = self.segment.documents_of(postings)
-        alive = self._alive[documents]
-        terms = np.repeat(self.term_ids[first:last], np.diff(self.starts[first : last + 1]))[alive]
+        kept = self._kept[documents]
+        terms = np.repeat(self.term_ids[first:last], np.diff(self.starts[first : last + 1]))[kept]
         counts = self.segment.counts
         return _Postings(
             terms,
-            self._numbers[documents[alive]].astype(np.uint32),
-            self.segment.weights[postings][alive],
-            None if counts is None else counts[postings][alive],
+            self._numbers[documents[kept]].astype(np.uint32),
+            self.segment.weights[postings][kept],
+            None if counts is None else counts[postings][kept],
         )
 
     def frequencies(self) -> tuple[npt.NDArray[np.int64], int]:
-        """(terms,) living documents that have each, and the largest count."""
+        """(terms,) kept documents that have each, and the largest count."""
         frequencies = np.zeros(self.segment.facts.terms, np.int64)
         largest = 0
-        for first, last in chunks_of(self.starts):
-            found = self.living(first, last)
+        for first, last in split_lists(self.starts, self._chunk):
+            found = self.read(first, last)
             places = np.searchsorted(self.term_ids[first:last], found.terms)
             frequencies[first:last] = np.bincount(places, minlength=last - first)
             if found.counts is not None:
@@ -70,8 +71,8 @@ class _Part:
         return frequencies, largest
 
     def lengths(self) -> npt.NDArray[np.int64]:
-        """(living documents,)."""
-        return self.segment.lengths()[self._alive]
+        """(kept documents,)."""
+        return self.segment.lengths()[self._kept]
 
     def forget(self) -> None:
         """What is read once, front to back, need not stay in memory."""
@@ -79,44 +80,51 @@ class _Part:
             forget_pages(array)
 
 
-def merge_lexical(target: Path, parts: Sequence[tuple[OpenLexical, Mask]], mean_length: float | None) -> LexicalFacts:
-    """The living documents of several segments, in order, as one in `target`, which does not exist.
+def merge_lexical(
+    target: Path,
+    parts: Sequence[tuple[OpenLexical, Mask]],
+    mean_length: float | None,
+    chunk_postings: int = CHUNK_POSTINGS,
+) -> LexicalFacts:
+    """The kept documents of several segments, in order, as one in `target`, which does not exist.
 
     The bytes are those that `write_lexical` gives for the same documents; memory is a chunk of postings and some
-    numbers a document and a term. The mean length is that of the caller's living documents, None for model weights.
+    numbers a document and a term. The mean length is that of all documents, None for a model's weights.
     """
     if any((mean_length is None) != (segment.facts.count_type == "") for segment, _ in parts):
         raise VectorsError("a mean length goes with counts of terms: merge segments of one kind, with it or without")
-    firsts = np.cumsum([0] + [int(alive.sum()) for _, alive in parts])
-    living = [_Part(segment, alive, first) for (segment, alive), first in zip(parts, firsts, strict=False)]
-    known = np.unique(np.concatenate([np.empty(0, np.int64), *(part.term_ids for part in living)]))
+    firsts = np.cumsum([0] + [int(kept.sum()) for _, kept in parts])
+    sources = [
+        _Part(segment, kept, first, chunk_postings) for (segment, kept), first in zip(parts, firsts, strict=False)
+    ]
+    known = np.unique(np.concatenate([np.empty(0, np.int64), *(part.term_ids for part in sources)]))
     stored, frequencies = np.zeros(len(known), np.int64), np.zeros(len(known), np.int64)
     largest = 0
-    for part in living:
+    for part in sources:
         places = np.searchsorted(known, part.term_ids)
         in_part, count = part.frequencies()
         frequencies[places] += in_part
         stored[places] += np.diff(part.starts)
         largest = max(largest, count)
     used = frequencies > 0
-    lengths = np.concatenate([np.empty(0, np.int64), *(part.lengths() for part in living)])
+    lengths = np.concatenate([np.empty(0, np.int64), *(part.lengths() for part in sources)])
     count_type = "" if mean_length is None else smallest_type(largest)
     written = np.concatenate([[0], np.cumsum(used)])
     with ListsWriter(target, int(firsts[-1]), known[used], frequencies[used], count_type) as writer:
-        for first, last in chunks_of(np.concatenate([[0], np.cumsum(stored)])):
+        for first, last in split_lists(np.concatenate([[0], np.cumsum(stored)]), chunk_postings):
             if not used[first:last].any():
                 continue
-            joined = _joined([part.living(*part.range_of(known[first:last])) for part in living])
+            joined = _join([part.read(*part.range_of(known[first:last])) for part in sources])
             weights, counts = joined.weights, joined.counts
             if mean_length is not None and counts is not None:
                 weights = saturated(counts, lengths[joined.documents], mean_length)
             writer.write(int(written[first]), int(written[last]), joined.documents, weights, counts)
-            for part in living:
+            for part in sources:
                 part.forget()
         return writer.close(int(lengths.sum()))
 
 
-def _joined(parts: Sequence[_Postings]) -> _Postings:
+def _join(parts: Sequence[_Postings]) -> _Postings:
     """Lists of the same term one after the other, in the order of the parts."""
     terms = np.concatenate([part.terms for part in parts])
     order = np.argsort(terms, kind="stable")

@@ -10,23 +10,25 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import DamagedIndex, SettingError, VectorsError
-from ...kernels import _native, chosen_kernels
-from ...representations.lexical import LexicalWeights
+from ...kernels import _native, choose_kernels
+from ...representations import LexicalWeights, Representations
 from ...settings import MOST_THREADS, whole_number
 from ...storage.faults import REMEDY, damage_reported
-from ..eligible import checked_subset
+from ..eligible import Mask, check_eligible
 from ..hits import SearchHits
-from ..tokens.merge import Mask
+from .bm25 import idf
 from .segment import OpenLexical
 from .writer import checked_weights
 
 LONGEST_QUERY = 8192  # native/lexical/engine.hpp has the same
 
 Floats = npt.NDArray[np.float32]
+Numbers = npt.NDArray[np.int64]
+Terms = tuple[npt.NDArray[np.int64], Floats]
 
 
 class LexicalSearcher:
-    """Documents are numbered through all segments, in their order."""
+    """A ViewSearcher of weighted terms; queries are LexicalWeights, one query is its terms (n,) and weights (n,)."""
 
     def __init__(self, path: Path, segments: Sequence[OpenLexical]) -> None:
         """`path` is for messages."""
@@ -34,44 +36,44 @@ class LexicalSearcher:
         self.segments = list(segments)
         self.documents = sum(segment.facts.documents for segment in segments)
         self.counted = any(segment.facts.count_type for segment in segments)
-        self._engine = _native.LexicalEngine([segment.native() for segment in segments], chosen_kernels())
+        self._engine = _native.LexicalEngine([segment.native() for segment in segments], choose_kernels())
 
-    def search(self, queries: LexicalWeights, k: int, subset: Mask | None = None, threads: int = 1) -> SearchHits:
-        """Queries -> ids and scores (n, k), padded with -1 and -inf; documents without any term of a query are no hits.
+    def prepare(self, queries: Representations) -> LexicalWeights:
+        """The queries' terms; counts become BM25's weights by how rare each term is now, a model's weights stay."""
+        asked = queries.lexical
+        if asked is None:
+            raise VectorsError("the queries have no terms")
+        if not self.counted:
+            return asked
+        rarity = idf(self.frequencies(asked.terms), self.documents)
+        return LexicalWeights(asked.offsets, asked.terms, asked.weights * rarity)
 
-        subset (documents,) restricts the search to some documents; threads share the queries, one each at a time.
-        """
-        wanted = whole_number("k", k, 1)
+    def search(self, queries: LexicalWeights, k: int, eligible: Mask | None = None, threads: int = 1) -> SearchHits:
+        """Queries -> ids and scores (n, up to k); documents without any term of a query are no hits."""
+        wanted = min(whole_number("k", k, 1), max(1, self.documents))  # the engine makes room for as many as are wanted
         workers = whole_number("threads", threads, 1, MOST_THREADS)
         weights = checked_weights(queries.weights)
         longest = int(np.diff(queries.offsets).max(initial=0))
         if longest > LONGEST_QUERY:
             raise VectorsError(f"a query has {longest} terms, expected at most {LONGEST_QUERY}: shorten it")
-        mask = checked_subset(subset, self.documents)
+        mask = check_eligible(eligible, self.documents)
+        terms, starts = np.ascontiguousarray(queries.terms), np.ascontiguousarray(queries.offsets)
         begin = time.perf_counter()
         with damage_reported(self.path):
-            found = self._engine.search_many(
-                np.ascontiguousarray(queries.terms),
-                weights,
-                np.ascontiguousarray(queries.offsets),
-                wanted,
-                mask,
-                workers,
-            )
+            found = self._engine.search_many(terms, weights, starts, wanted, mask, workers)
         return SearchHits(*found, {"lists": time.perf_counter() - begin})
 
-    def scores(self, terms: npt.ArrayLike, weights: npt.ArrayLike, documents: npt.ArrayLike) -> Floats:
-        """A query's terms (n,) and weights (n,), documents (m,) -> (m,) to the bit as a search scores them."""
-        added = self._added(terms, weights, documents)
+    def scores(self, query: Terms, documents: Numbers) -> Floats:
+        """Documents (m,) -> (m,), to the bit as a search scores them."""
+        added = self._added(query, documents)
         scores = np.zeros(len(added), np.float32)
         for column in added.T:
             scores += column
         return scores
 
-    def contributions(self, terms: npt.ArrayLike, weights: npt.ArrayLike, document: int) -> Floats:
-        """A query's terms (n,) and weights (n,), a document -> (n,) what each term adds to its score."""
-        added: Floats = self._added(terms, weights, [document])[0]
-        return added
+    def explain(self, query: Terms, document: int) -> Floats:
+        """A document -> (1, n) what each term adds to its score."""
+        return self._added(query, np.array([document]))
 
     def frequencies(self, terms: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Terms (n,) -> (n,) documents that have each."""
@@ -81,16 +83,14 @@ class LexicalSearcher:
             found += segment.frequencies(asked)
         return found
 
-    def _added(self, terms: npt.ArrayLike, weights: npt.ArrayLike, documents: npt.ArrayLike) -> Floats:
+    def _added(self, query: Terms, documents: Numbers) -> Floats:
         """(m, n): what each term adds to each document."""
-        query = LexicalWeights([0, np.size(terms)], terms, weights)
-        numbers = np.asarray(documents, np.int64)
-        if numbers.ndim != 1 or ((numbers < 0) | (numbers >= self.documents)).any():
+        terms, weights = query
+        if documents.ndim != 1 or ((documents < 0) | (documents >= self.documents)).any():
             raise SettingError(f"documents are not (m,) numbers from 0 to {self.documents - 1}")
         with damage_reported(self.path):
-            added: Floats = self._engine.weights_of(
-                np.ascontiguousarray(query.terms), np.ascontiguousarray(numbers)
-            ) * checked_weights(query.weights)
+            stored = self._engine.weights_of(np.ascontiguousarray(terms), np.ascontiguousarray(documents, np.int64))
+        added: Floats = stored * checked_weights(weights)
         if not np.isfinite(added).all():
             raise DamagedIndex(f"{self.path}: a weight is no number; {REMEDY}")
         return added

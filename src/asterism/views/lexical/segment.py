@@ -12,9 +12,8 @@ Arrays (terms T, postings P, documents D, long lists L):
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,10 +42,6 @@ class LexicalFacts:
     length: int
     count_type: str
     files: FileFacts
-
-    def as_json(self) -> dict[str, Any]:
-        """For the manifest."""
-        return asdict(self)
 
     @classmethod
     def from_facts(cls, facts: Facts) -> LexicalFacts:
@@ -158,11 +153,11 @@ def open_lexical(target: Path, facts: LexicalFacts) -> OpenLexical:
     )
 
 
-def chunks_of(starts: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """(terms + 1,) -> ranges of whole lists, of about CHUNK_POSTINGS postings: only a single list may be longer."""
+def split_lists(starts: npt.NDArray[np.int64], postings: int = CHUNK_POSTINGS) -> Iterator[tuple[int, int]]:
+    """(terms + 1,) -> ranges of whole lists, of about so many postings: only a single list may be longer."""
     first = 0
     while first < len(starts) - 1:
-        past = int(np.searchsorted(starts, starts[first] + CHUNK_POSTINGS, side="right")) - 1
+        past = int(np.searchsorted(starts, starts[first] + postings, side="right")) - 1
         last = max(first + 1, past)
         yield first, last
         first = last

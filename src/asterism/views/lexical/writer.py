@@ -15,7 +15,7 @@ from ...storage.arrays import ArrayWriter, write_arrays
 from ...storage.folders import fsync_folder
 from ..tokens.segment import MOST_DOCUMENTS
 from .bm25 import saturated
-from .segment import RANKED, LexicalFacts, chunks_of
+from .segment import RANKED, LexicalFacts, split_lists
 
 LONG_SHARE = 16  # a list is long that has one document in so many: a row is quicker to add up from here on
 LARGEST_WEIGHT = 1e15  # products of two, and sums of those, stay far from float32's end
@@ -120,7 +120,7 @@ def write_lexical(target: Path, entries: LexicalWeights, mean_length: float | No
     lengths = np.bincount(documents, weights, len(entries)).astype(np.int64)
     count_type = "" if mean_length is None else smallest_type(weights.max(initial=0))
     with ListsWriter(target, len(entries), term_ids, frequencies, count_type) as writer:
-        for first, last in chunks_of(writer.starts):
+        for first, last in split_lists(writer.starts):
             chosen = order[writer.starts[first] : writer.starts[last]]
             found, values = documents[chosen], weights[chosen]
             if mean_length is None:

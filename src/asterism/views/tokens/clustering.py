@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ...kernels import _native, chosen_kernels
+from ...kernels import _native, choose_kernels
 from ..in_order import in_order
 from .signed_rows import SignedRows
 
@@ -142,7 +142,7 @@ def assign(
     """(n,) for each of the rows the nearest centroid among the children of its nearest groups."""
     nearest = np.empty(len(rows), np.uint32)
     given = (rows.bytes, rows.scales, rows.sums)
-    _native.assign(centroids.native(), *given, nearest, most_groups, reach, threads, chosen_kernels())
+    _native.assign(centroids.native(), *given, nearest, most_groups, reach, threads, choose_kernels())
     return nearest
 
 
@@ -156,7 +156,7 @@ def _updated(
     """(K, d) means of the assigned rows; a centroid without any moves to a random row."""
     sums = np.empty(values.shape, np.float64)
     counts = np.empty(len(values), np.int64)
-    _native.sum_by_centroid(rows.bytes, rows.scales, nearest, sums, counts, threads, chosen_kernels())
+    _native.sum_by_centroid(rows.bytes, rows.scales, nearest, sums, counts, threads, choose_kernels())
     empty = np.flatnonzero(counts == 0)
     means = sums / np.maximum(counts, 1)[:, None]
     if empty.size:

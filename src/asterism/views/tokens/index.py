@@ -26,12 +26,15 @@ from ...storage.faults import damaged, refuse_lost_pages, writes_reported
 from ...storage.folders import PART, folder_in_the_making, remove_part, sweep_parts
 from ...storage.lock import writing
 from ...storage.manifest import read_manifest, write_manifest
+from ..eligible import Mask
 from ..hits import SearchHits
+from ..young_segments import first_young
 from .codec_files import codec_files, open_codec, train_codec, write_codec
-from .merge import Living, first_young, merge_segments
+from .merge import KeptTokens, merge_tokens
 from .searcher import TokenSearcher
-from .segment import OpenSegment, SegmentFacts, open_segment, write_segment
+from .segment import OpenTokens, TokenFacts, open_tokens
 from .stream import Sample, TokenStream
+from .writer import write_tokens
 
 KIND = "asterism token index"
 VERSION = 1
@@ -45,7 +48,7 @@ class TokenIndex:
     def __init__(self, path: Path, manifest: Facts) -> None:
         """Map the files named by a manifest; use `open`."""
         self.path = path
-        self.settings = manifest.read("settings", TokenBuild.of)
+        self.settings = manifest.read("settings", TokenBuild.from_json)
         self._manifest = manifest
         self._codec = open_codec(path / CODEC, manifest.part("codec"), self.settings)
         self._parts = [self._open_segment(_named(facts)) for facts in manifest.parts("segments")]
@@ -54,9 +57,9 @@ class TokenIndex:
             raise damaged(path, "names a segment twice")
         self._searcher = TokenSearcher(path, self._codec, self._parts)
 
-    def _open_segment(self, facts: Facts) -> OpenSegment:
-        stored = SegmentFacts.from_facts(facts, facts.text("name"), self._codec.bits, self.settings)
-        return open_segment(self.path, stored, self._codec, self.settings)
+    def _open_segment(self, facts: Facts) -> OpenTokens:
+        stored = TokenFacts.from_facts(facts, facts.text("name"), self._codec.bits, self.settings)
+        return open_tokens(self.path, stored, self._codec, self.settings)
 
     @classmethod
     def build(
@@ -67,7 +70,7 @@ class TokenIndex:
         Everything is written beside `path` and renamed at the end: a build that is killed leaves no index.
         """
         target = Path(path)
-        chosen = TokenBuild.of(settings)
+        chosen = TokenBuild.from_json(settings)
         if os.path.lexists(target):
             raise IndexExists(f"{target} exists already: choose another path, open it, or remove it first")
         with folder_in_the_making(target) as temporary, writes_reported(target):
@@ -98,12 +101,12 @@ class TokenIndex:
             except BaseException:
                 sweep_parts(self.path, known)
                 raise
-            write_manifest(self.path, {**now._manifest.content, "segments": [facts.as_json() for facts in segments]})
+            write_manifest(self.path, {**now._manifest.content, "segments": [asdict(facts) for facts in segments]})
             for name in known - {facts.name for facts in segments}:
                 remove_part(self.path, name)  # who has it mapped goes on reading it
         return TokenIndex.open(self.path)
 
-    def _grown(self, vectors: TokenVectors | Iterable[TokenVectors]) -> list[SegmentFacts]:
+    def _grown(self, vectors: TokenVectors | Iterable[TokenVectors]) -> list[TokenFacts]:
         """The segments with the new documents; of those that are merged, what is read is verified first."""
         number = max((int(facts.name.rpartition("-")[2]) for facts in self._segments), default=0) + 1
         stream = TokenStream(vectors, self.path)
@@ -111,17 +114,17 @@ class TokenIndex:
             new = self._write_segment(stream, f"{SEGMENT}-{number:06d}")
         finally:
             stream.close()
-        parts = [*self._parts, open_segment(self.path, new, self._codec, self.settings)]
+        parts = [*self._parts, open_tokens(self.path, new, self._codec, self.settings)]
         first = first_young([part.facts.documents + part.facts.tokens for part in parts])
         if first == len(parts) - 1:
             return [part.facts for part in parts]
         verify_folders((part.folder for part in parts[first:]), cores(self.settings.threads))
-        living = [Living(part, np.ones(part.facts.documents, bool)) for part in parts[first:]]
-        merged = merge_segments(self.path, f"{SEGMENT}-{number + 1:06d}", living, self._codec)
+        kept = [KeptTokens(part, np.ones(part.facts.documents, bool)) for part in parts[first:]]
+        merged = merge_tokens(self.path, f"{SEGMENT}-{number + 1:06d}", kept, self._codec)
         remove_part(self.path, new.name)
         return [*(part.facts for part in parts[:first]), merged]
 
-    def _write_segment(self, stream: TokenStream, name: str) -> SegmentFacts:
+    def _write_segment(self, stream: TokenStream, name: str) -> TokenFacts:
         documents = tokens = 0
         for chunk in stream:
             if chunk.dimensions != self.dimensions:
@@ -131,31 +134,34 @@ class TokenIndex:
         if documents == 0:
             raise VectorsError("zero documents were given, expected at least one")
         threads = cores(self.settings.threads)
-        return write_segment(self.path, name, stream, documents, tokens, self._codec, self.settings, threads)
+        return write_tokens(self.path, name, stream, documents, tokens, self._codec, self.settings, threads)
 
     def search(
         self,
         query: npt.ArrayLike,
         k: int = 10,
         settings: TokenSearch | None = None,
-        subset: npt.ArrayLike | None = None,
+        eligible: Mask | None = None,
     ) -> SearchHits:
-        """Query (tokens, d) -> the k best documents; subset (documents,) of bool restricts the search to them."""
-        return self._searcher.search(query, k, settings, subset)
+        """Query (tokens, d) -> the k best documents among those that are eligible (documents,), None for all."""
+        searcher = self._searcher.with_settings(settings)
+        found = searcher.search(searcher.gather([query]), k, eligible)
+        return SearchHits(found.ids[0], found.scores[0], found.timings)
 
     def search_many(
         self,
         queries: Sequence[npt.ArrayLike],
         k: int = 10,
         settings: TokenSearch | None = None,
-        subset: npt.ArrayLike | None = None,
+        eligible: Mask | None = None,
         threads: int = 1,
     ) -> SearchHits:
         """Queries, each (tokens, d) -> ids and scores (n, k), padded with -1 and -inf.
 
         `threads` share the queries, one each at a time; the settings' own number of threads is not used.
         """
-        return self._searcher.search_many(queries, k, settings, subset, threads)
+        searcher = self._searcher.with_settings(settings)
+        return searcher.search(searcher.gather(queries), k, eligible, threads)
 
     def check(self) -> None:
         """Read every file and compare its checksum; raises DamagedIndex at the first that differs."""
@@ -205,9 +211,9 @@ def _write_index(folder: Path, vectors: TokenVectors | Iterable[TokenVectors], s
         codec = train_codec(sample, settings, threads)
         codec_facts = write_codec(folder / CODEC, codec)
         name = f"{SEGMENT}-000001"
-        facts = write_segment(folder, name, stream, sample.documents, sample.tokens, codec, settings, threads)
+        facts = write_tokens(folder, name, stream, sample.documents, sample.tokens, codec, settings, threads)
     finally:
         stream.close()
     kept = {name: value for name, value in asdict(settings).items() if name != "threads"}  # they change no byte
     content = {"kind": KIND, "version": VERSION, "settings": kept}
-    write_manifest(folder, {**content, "codec": codec_facts, "segments": [facts.as_json()]})
+    write_manifest(folder, {**content, "codec": codec_facts, "segments": [asdict(facts)]})

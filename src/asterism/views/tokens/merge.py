@@ -1,4 +1,4 @@
-"""Several segments of one codec as one, without the dead: codes are copied, lists are made anew."""
+"""Several segments of one codec as one, without the deleted documents: codes are copied, lists are made anew."""
 
 from __future__ import annotations
 
@@ -12,38 +12,39 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import DamagedIndex
-from ...representations.token_vectors import FloatArray, TokenVectors, first_unusable_row
+from ...representations.token_vectors import FloatArray, TokenVectors, find_unusable_row
 from ...storage.arrays import ArrayWriter, forget_pages, write_arrays
 from ...storage.faults import REMEDY
 from ...storage.folders import fsync_folder
+from ..eligible import Mask
 from .residual_codec import ResidualCodec
-from .segment import OpenSegment, SegmentFacts, inverted_lists
+from .segment import OpenTokens, TokenFacts
+from .writer import inverted_lists
 
 CHUNK_TOKENS = 1 << 14
 
-Mask = npt.NDArray[np.bool_]
-
 
 @dataclass(frozen=True)
-class Living:
-    """A segment and which of its documents are alive (documents,)."""
+class KeptTokens:
+    """A segment, which of its documents are kept (documents,), and how many vectors are read at once, about."""
 
-    segment: OpenSegment
-    alive: Mask
+    segment: OpenTokens
+    kept: Mask
+    chunk_tokens: int = CHUNK_TOKENS
 
     def lengths(self) -> npt.NDArray[np.int64]:
-        """(living documents,) vectors of each."""
-        return np.diff(self.segment.all_offsets())[self.alive]
+        """(kept documents,) vectors of each."""
+        return np.diff(self.segment.all_offsets())[self.kept]
 
     def rows(self) -> Iterator[npt.NDArray[np.int64]]:
-        """The places of the living documents' vectors, in order, in chunks that never cut a document."""
+        """The places of the kept documents' vectors, in order, in chunks that never cut a document."""
         offsets = self.segment.all_offsets()
-        begins, lengths = offsets[:-1][self.alive], self.lengths()
+        begins, lengths = offsets[:-1][self.kept], self.lengths()
         ends = np.cumsum(lengths)
         first = 0
         while first < len(begins):
             done = ends[first] - lengths[first]
-            last = max(first + 1, int(np.searchsorted(ends, done + CHUNK_TOKENS, side="right")))
+            last = max(first + 1, int(np.searchsorted(ends, done + self.chunk_tokens, side="right")))
             chosen = lengths[first:last]
             starts = np.repeat(begins[first:last] - np.concatenate([[0], np.cumsum(chosen)[:-1]]), chosen)
             yield starts + np.arange(len(starts))
@@ -55,10 +56,10 @@ class Living:
             forget_pages(array)
 
 
-class LivingVectors:
-    """The vectors of living documents, decoded where they are codes; can be read any number of times."""
+class KeptVectors:
+    """The vectors of kept documents, decoded where they are codes; can be read any number of times."""
 
-    def __init__(self, parts: Sequence[Living], codec: ResidualCodec) -> None:
+    def __init__(self, parts: Sequence[KeptTokens], codec: ResidualCodec) -> None:
         """All parts have this codec."""
         self._parts = parts
         self._codec = codec
@@ -74,16 +75,16 @@ class LivingVectors:
                 part.forget()
                 first += count
 
-    def _floats(self, segment: OpenSegment, rows: npt.NDArray[np.int64]) -> FloatArray:
+    def _floats(self, segment: OpenTokens, rows: npt.NDArray[np.int64]) -> FloatArray:
         stored: npt.NDArray[Any] = segment.codes[rows] if segment.fine is None else segment.fine[rows]
         if segment.scales is not None and segment.fine is None:
             stored = self._codec.decode(stored, segment.scales[rows], segment.centroids_of(rows))
-        if first_unusable_row(stored) is not None:
+        if find_unusable_row(stored) is not None:
             raise DamagedIndex(f"{segment.facts.name}: a vector is beyond what was stored; {REMEDY}")
         return stored
 
 
-def merge_segments(folder: Path, name: str, parts: Sequence[Living], codec: ResidualCodec) -> SegmentFacts:
+def merge_tokens(folder: Path, name: str, parts: Sequence[KeptTokens], codec: ResidualCodec) -> TokenFacts:
     """Into folder/name, which does not exist; memory is a chunk, and up to 16 bytes a token for the lists."""
     target = folder / name
     target.mkdir()
@@ -112,17 +113,4 @@ def merge_segments(folder: Path, name: str, parts: Sequence[Living], codec: Resi
         small["offsets"] = offsets
     files.update(write_arrays(target, small))
     fsync_folder(target)
-    return SegmentFacts(name, documents, tokens, small["list_places"].dtype.name, files)
-
-
-def first_young(sizes: Sequence[int]) -> int:
-    """Where those last segments begin that should be one: each at most twice as large as all after it.
-
-    Merged so, there are never many more than log2(vectors) of them.
-    """
-    first = len(sizes) - 1
-    total = sizes[-1] if sizes else 0
-    while first > 0 and sizes[first - 1] <= 2 * total:
-        first -= 1
-        total += sizes[first]
-    return max(first, 0)
+    return TokenFacts(name, documents, tokens, small["list_places"].dtype.name, files)

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...errors import VectorsError
-from ...kernels import _native, chosen_kernels, reference
+from ...kernels import _native, choose_kernels, reference
 from ...representations.token_vectors import FloatArray
 from ...settings import Bits
 from .clustering import CENTROID_ZERO, Centroids, assign, decode_levels, grouped
@@ -76,7 +77,7 @@ class ResidualCodec:
     zero: float
     scales_whole_vector: bool
 
-    @property
+    @cached_property
     def dimensions(self) -> int:
         """Of a vector."""
         return self.centroids.dimensions
@@ -86,7 +87,7 @@ class ResidualCodec:
         """Of one packed code."""
         return int(self.centroids.rows.shape[1]) * self.bits // 8
 
-    @property
+    @cached_property
     def is_flat(self) -> bool:
         """Floats under one centroid: nothing was trained."""
         return self.bits >= 16 and len(self.centroids) == 1
@@ -127,7 +128,7 @@ class ResidualCodec:
         """
         codes = np.empty((len(rotated), self.row_bytes), np.uint8)
         scales = np.empty(len(rotated), np.float32)
-        _native.encode(self.native(), rotated, nearest, codes, scales, threads, chosen_kernels())
+        _native.encode(self.native(), rotated, nearest, codes, scales, threads, choose_kernels())
         unfit = np.flatnonzero(scales > LARGEST_SCALE)
         if self.scales_whole_vector:  # elsewhere a scale that rounds to zero is that of a residual that is nothing
             unfit = np.flatnonzero((scales > LARGEST_SCALE) | (scales < SMALLEST_SCALE) & (scales > 0))
@@ -167,7 +168,7 @@ def rotated(rows: FloatArray, signs: Floats, threads: int) -> Floats:
     """(n, d) a rotated float32 copy."""
     out = np.empty(rows.shape, np.float32)
     given: npt.NDArray[Any] = rows.view(np.uint16) if rows.dtype == np.float16 else rows
-    _native.rotated(given, signs, out, threads, chosen_kernels())
+    _native.rotated(given, signs, out, threads, choose_kernels())
     return out
 
 

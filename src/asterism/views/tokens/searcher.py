@@ -1,8 +1,9 @@
-"""A codec and its segments, opened: what `TokenIndex` and `Collection` search with."""
+"""A codec and its segments, opened: the documents with the largest sum of each query token's best similarity."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -10,119 +11,144 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import SettingError, VectorsError
-from ...kernels import _native, chosen_kernels, reference
-from ...representations.token_vectors import checked_finite, checked_matrix
+from ...kernels import _native, choose_kernels, reference
+from ...representations import Representations, TokenVectors
+from ...representations.token_vectors import FloatArray, check_matrix, find_unusable_row
 from ...settings import MOST_THREADS, TokenSearch, whole_number
 from ...storage.faults import damage_reported
-from ..eligible import checked_subset
+from ..eligible import Mask, check_eligible
 from ..hits import SearchHits
 from .residual_codec import ResidualCodec
 from .search_defaults import plan_of
-from .segment import OpenSegment
+from .segment import OpenTokens
 
 LONGEST_QUERY = 1024
 
 Floats = npt.NDArray[np.float32]
+Numbers = npt.NDArray[np.int64]
 
 
 class TokenSearcher:
-    """Documents are numbered through all segments, in their order."""
+    """A ViewSearcher of token vectors; queries are TokenVectors, one query is a matrix (tokens, d)."""
 
-    def __init__(self, path: Path, codec: ResidualCodec, segments: Sequence[OpenSegment]) -> None:
+    def __init__(self, path: Path, codec: ResidualCodec, segments: Sequence[OpenTokens]) -> None:
         """`path` is for messages."""
         self.path = path
         self.codec = codec
         self.segments = list(segments)
         self.documents = sum(segment.facts.documents for segment in segments)
         self.tokens = sum(segment.facts.tokens for segment in segments)
+        self.settings = TokenSearch()
         self._firsts = np.cumsum([0] + [segment.facts.documents for segment in segments])
         with damage_reported(self.path):
             parts = [segment.native() for segment in segments]
-            self._engine = _native.TokenEngine(codec.native(), parts, chosen_kernels())
+            self._engine = _native.TokenEngine(codec.native(), parts, choose_kernels())
 
-    def search(
-        self, query: npt.ArrayLike, k: int, settings: TokenSearch | None, subset: npt.ArrayLike | None
-    ) -> SearchHits:
-        """Query (tokens, d) -> the k best documents; subset (documents,) of bool restricts the search to them."""
-        tokens = self._checked_query(query, "the query")
-        wanted = whole_number("k", k, 1)
-        native = self._native_settings(settings, wanted)
-        checked = checked_subset(subset, self.documents)
-        with damage_reported(self.path):
-            ids, scores, timings = self._engine.search(tokens, wanted, native, checked)
-        return SearchHits(ids, scores, timings)
+    def with_settings(self, settings: TokenSearch | None) -> TokenSearcher:
+        """The same segments, searched in another way."""
+        if settings is None:
+            return self
+        if not isinstance(settings, TokenSearch):
+            raise SettingError(f"settings is a {type(settings).__name__}, expected TokenSearch(...)")
+        twin = copy(self)
+        twin.settings = settings
+        return twin
 
-    def search_many(
-        self,
-        queries: Sequence[npt.ArrayLike],
-        k: int,
-        settings: TokenSearch | None,
-        subset: npt.ArrayLike | None,
-        threads: int,
-    ) -> SearchHits:
-        """Queries, each (tokens, d) -> ids and scores (n, k), padded with -1 and -inf."""
+    def prepare(self, queries: Representations) -> TokenVectors:
+        """The queries' token vectors, checked."""
+        if queries.multi is None:
+            raise VectorsError("the queries have no token vectors")
+        return self._check(queries.multi)
+
+    def gather(self, queries: Sequence[npt.ArrayLike]) -> TokenVectors:
+        """Matrices (tokens, d) from anywhere, as queries."""
+        matrices = [check_matrix(query, _name(i, len(queries))) for i, query in enumerate(queries)]
+        for i, matrix in enumerate(matrices):
+            self._refuse_width(matrix.shape[1], _name(i, len(queries)))
+        flat = np.concatenate([np.empty((0, self.codec.dimensions), np.float32), *matrices], dtype=np.float32)
+        return self._check(TokenVectors(flat, np.cumsum([0] + [len(matrix) for matrix in matrices])))
+
+    def search(self, queries: TokenVectors, k: int, eligible: Mask | None = None, threads: int = 1) -> SearchHits:
+        """Queries -> ids and scores (n, up to k); `threads` share the queries, the settings' threads work on one."""
         wanted = whole_number("k", k, 1)
         workers = whole_number("threads", threads, 1, MOST_THREADS)
-        native = self._native_settings(settings, wanted)
-        matrices = [self._checked_query(query, f"query {i}") for i, query in enumerate(queries)]
-        starts = np.cumsum([0] + [len(matrix) for matrix in matrices], dtype=np.int64)
-        flat = np.concatenate([np.empty((0, self.codec.dimensions), np.float32), *matrices])
-        checked = checked_subset(subset, self.documents)
+        native, mask = self._native_settings(wanted), check_eligible(eligible, self.documents)
+        flat = np.asarray(queries.flat, np.float32)
         with damage_reported(self.path):
-            ids, scores, timings = self._engine.search_many(flat, starts, wanted, native, checked, workers)
-        return SearchHits(ids, scores, timings)
+            if len(queries) == 1:
+                ids, scores, timings = self._engine.search(flat, wanted, native, mask)
+                return SearchHits(ids[None], scores[None], timings)
+            return SearchHits(*self._engine.search_many(flat, queries.offsets, wanted, native, mask, workers))
 
-    def similarities(self, query: npt.ArrayLike, document: int, finest: bool = True) -> Floats:
-        """Query (q, d), a document's number -> (tokens, q), to the bit as a search computes them."""
-        tokens = self._checked_query(query, "the query")
+    def scores(self, query: FloatArray, documents: Numbers) -> Floats:
+        """Query (tokens, d), documents (m,) -> (m,); -inf for a document without vectors."""
+        with damage_reported(self.path):
+            return self._engine.scores(np.asarray(query, np.float32), np.ascontiguousarray(documents, np.int64))
+
+    def explain(self, query: FloatArray, document: int) -> Floats:
+        """Query (q, d), a document -> similarities (tokens, q), to the bit as a search computes them.
+
+        XTR sees the codes alone, the others the finer copy where there is one.
+        """
         segment, rows = self._place(document)
-        stored: npt.NDArray[Any] = segment.fine[rows] if segment.fine is not None and finest else segment.codes[rows]
+        finest = segment.fine is not None and self.settings.method != "xtr"
+        stored: npt.NDArray[Any] = segment.fine[rows] if finest and segment.fine is not None else segment.codes[rows]
+        tokens = np.asarray(query, np.float32)
         if stored.dtype != np.uint8:
-            return reference.float_similarities(stored, tokens)
+            return reference.compare_floats(stored, tokens)
         codec = self.codec
         rotated = codec.rotated(tokens, threads=1)
         levels = reference.to_signed_bytes(rotated, codec.centroids.rows.shape[1])
         used = segment.centroids_of(rows)
         table = reference.centroid_scores(codec.centroids.rows[used], codec.centroids.scales[used], levels)
         scales = segment.scales[rows] if segment.scales is not None else np.ones(len(used), np.float16)
-        return reference.code_similarities(stored, scales, table, codec.code_format, levels)
+        return reference.compare_codes(stored, scales, table, codec.code_format, levels)
 
     def retrieval(
-        self, query: npt.ArrayLike, k: int, settings: TokenSearch, subset: npt.ArrayLike | None
+        self, query: FloatArray, k: int, eligible: Mask | None
     ) -> tuple[Floats, list[npt.NDArray[np.uint32]]]:
         """For XTR: what each query token imputes (q,), and the centroids that it probed."""
-        tokens = self._checked_query(query, "the query")
-        native = self._native_settings(settings, k)
+        native, mask = self._native_settings(k), check_eligible(eligible, self.documents)
         with damage_reported(self.path):
-            imputed, probed = self._engine.retrieval(tokens, k, native, checked_subset(subset, self.documents))
-        return imputed, probed
+            return self._engine.retrieval(np.asarray(query, np.float32), k, native, mask)
 
     def centroids_of(self, document: int) -> npt.NDArray[np.uint32]:
         """(tokens,) the centroid of each of a document's vectors."""
         segment, rows = self._place(document)
         return segment.centroids_of(rows)
 
-    def _place(self, document: int) -> tuple[OpenSegment, slice]:
+    def _place(self, document: int) -> tuple[OpenTokens, slice]:
         number = int(np.searchsorted(self._firsts, document, side="right")) - 1
         segment = self.segments[number]
         return segment, segment.tokens_of(document - int(self._firsts[number]))
 
-    def _native_settings(self, settings: TokenSearch | None, k: int) -> _native.SearchSettings:
-        if settings is not None and not isinstance(settings, TokenSearch):
-            raise SettingError(f"settings is a {type(settings).__name__}, expected TokenSearch(...)")
-        plan = plan_of(settings or TokenSearch(), k, self.documents, self.tokens, len(self.codec.centroids))
+    def _native_settings(self, k: int) -> _native.SearchSettings:
+        plan = plan_of(self.settings, k, self.documents, self.tokens, len(self.codec.centroids))
         if self.codec.is_flat and plan["method"] == "colbert":
             plan["method"] = "exact"  # nothing was clustered, so nothing can be skipped
         return _native.SearchSettings(**plan)
 
-    def _checked_query(self, query: npt.ArrayLike, name: str) -> Floats:
-        matrix = checked_matrix(query, name)
-        if len(matrix) == 0:
+    def _check(self, queries: TokenVectors) -> TokenVectors:
+        lengths = np.diff(queries.offsets)
+        longest = int(lengths.max(initial=0))
+        if not lengths.all():
+            name = _name(int(np.argmin(lengths)), len(queries))
             raise VectorsError(f"{name} has no vectors, expected at least one")
-        if len(matrix) > LONGEST_QUERY:
-            raise VectorsError(f"{name} has {len(matrix)} vectors, expected at most {LONGEST_QUERY}: shorten it")
-        if matrix.shape[1] != self.codec.dimensions:
-            raise VectorsError(f"{name} has {matrix.shape[1]} dimensions, the index has {self.codec.dimensions}")
-        tokens = np.ascontiguousarray(matrix, np.float32)
-        checked_finite(tokens, name)
-        return tokens
+        if longest > LONGEST_QUERY:
+            name = _name(int(np.argmax(lengths)), len(queries))
+            raise VectorsError(f"{name} has {longest} vectors, expected at most {LONGEST_QUERY}: shorten it")
+        self._refuse_width(queries.flat.shape[1], _name(0, len(queries)))
+        row = find_unusable_row(queries.flat)
+        if row is not None:
+            i = int(np.searchsorted(queries.offsets, row, side="right")) - 1
+            given = f"{_name(i, len(queries))}: row {row - queries.offsets[i]}"
+            raise VectorsError(f"{given} has NaN, infinity or numbers of about 1e15, expected none")
+        return queries
+
+    def _refuse_width(self, dimensions: int, name: str) -> None:
+        if dimensions != self.codec.dimensions:
+            raise VectorsError(f"{name} has {dimensions} dimensions, the index has {self.codec.dimensions}")
+
+
+def _name(query: int, queries: int) -> str:
+    return "the query" if queries == 1 else f"query {query}"

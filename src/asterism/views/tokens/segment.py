@@ -9,35 +9,28 @@ Arrays (tokens T, documents D, centroids K):
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import DamagedIndex, VectorsError
+from ...errors import DamagedIndex
 from ...kernels import _native
-from ...representations.token_vectors import TokenVectors, checked_finite
 from ...settings import TokenBuild
-from ...storage.arrays import ArrayWriter, MappedFolder, write_arrays
+from ...storage.arrays import MappedFolder
 from ...storage.facts import Facts, FileFacts
 from ...storage.faults import REMEDY, damaged
-from ...storage.folders import fsync_folder
-from ..in_order import in_order
 from .residual_codec import ResidualCodec
 
-SAFE_IN_FLOAT16 = 1024.0  # no coordinate of up to 4096 dimensions is larger than 64 times the largest rotated one
 MOST_DOCUMENTS = 2**32 - 2  # numbered in 32 bits
 LISTS = ("list_starts", "list_documents", "list_places")
 PLACE_TYPES = ("uint8", "uint16", "uint32")
-CHANGED = "the vectors changed between the first reading and the second, expected the same ones twice"
 
 
 @dataclass(frozen=True)
-class SegmentFacts:
+class TokenFacts:
     """What the manifest says of a segment."""
 
     name: str
@@ -46,12 +39,8 @@ class SegmentFacts:
     place_type: str
     files: FileFacts
 
-    def as_json(self) -> dict[str, Any]:
-        """For the manifest."""
-        return asdict(self)
-
     @classmethod
-    def from_facts(cls, facts: Facts, name: str, bits: int, settings: TokenBuild) -> SegmentFacts:
+    def from_facts(cls, facts: Facts, name: str, bits: int, settings: TokenBuild) -> TokenFacts:
         """As it was stored for a segment of this name."""
         if facts.text("name") != name:
             raise damaged(facts.where, f"is that of {facts.text('name')[:60]!r}, expected {name!r}")
@@ -71,131 +60,11 @@ def stored_dtype(bits: int) -> np.dtype[Any]:
     return np.dtype({16: np.float16, 32: np.float32}.get(bits, np.uint8))
 
 
-def write_segment(
-    folder: Path,
-    name: str,
-    chunks: Iterable[TokenVectors],
-    documents: int,
-    tokens: int,
-    codec: ResidualCodec,
-    settings: TokenBuild,
-    threads: int,
-) -> SegmentFacts:
-    """Encode chunk after chunk into folder/name; memory is a chunk, and up to 16 bytes a token for the lists."""
-    if documents > MOST_DOCUMENTS:
-        raise VectorsError(f"{documents} documents were given, expected at most {MOST_DOCUMENTS} in one segment")
-    target = folder / name
-    target.mkdir()
-    coded = codec.bits < 16
-    shapes: dict[str, tuple[npt.DTypeLike, tuple[int, ...]]] = {
-        "centroids": (np.uint32, (tokens,)),
-        "codes": (stored_dtype(codec.bits), (tokens, codec.row_bytes if coded else codec.dimensions)),
-    }
-    if coded:
-        shapes["scales"] = (np.float16, (tokens,))
-    if settings.refinement == "float16":
-        shapes["fine"] = (np.float16, (tokens, codec.dimensions))
-    with ExitStack() as closing:
-        writers = {
-            key: closing.enter_context(ArrayWriter(target / f"{key}.npy", dtype, shape))
-            for key, (dtype, shape) in shapes.items()
-        }
-        nearest, offsets = _encode_chunks(chunks, documents, tokens, codec, settings, threads, writers)
-        files = {f"{key}.npy": writer.close() for key, writer in writers.items()}
-    small = inverted_lists(nearest, offsets, len(codec.centroids))
-    if not settings.fixed:
-        small["offsets"] = offsets
-    files.update(write_arrays(target, small))
-    fsync_folder(target)
-    return SegmentFacts(name, documents, tokens, small["list_places"].dtype.name, files)
-
-
-def _encode_chunks(
-    chunks: Iterable[TokenVectors],
-    documents: int,
-    tokens: int,
-    codec: ResidualCodec,
-    settings: TokenBuild,
-    threads: int,
-    writers: dict[str, ArrayWriter],
-) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
-    """Feed the writers; returns the centroid of every token and the documents' offsets."""
-    all_nearest = np.empty(tokens, np.uint32)
-    offsets = np.zeros(documents + 1, np.int64)
-
-    def placed() -> Iterator[tuple[TokenVectors, int]]:
-        """Each chunk with its first row, once it is known to have room."""
-        seen_documents = seen_tokens = 0
-        for chunk in chunks:
-            ends = slice(seen_documents + 1, seen_documents + len(chunk) + 1)
-            if seen_tokens + len(chunk.flat) > tokens or seen_documents + len(chunk) > documents:
-                raise VectorsError(CHANGED)
-            if settings.fixed and (np.diff(chunk.offsets) != settings.fixed).any():
-                raise VectorsError(
-                    f"a document does not have {settings.fixed} vectors, as fixed={settings.fixed} promises"
-                )
-            offsets[ends] = seen_tokens + chunk.offsets[1:]
-            yield chunk, seen_tokens
-            seen_documents += len(chunk)
-            seen_tokens += len(chunk.flat)
-        if (seen_documents, seen_tokens) != (documents, tokens):
-            raise VectorsError(CHANGED)
-
-    def encoded(placed_chunk: tuple[TokenVectors, int]) -> tuple[int, dict[str, npt.NDArray[Any]]]:
-        chunk, first_row = placed_chunk
-        return first_row, _encoded(chunk, first_row, codec, settings)
-
-    for first_row, arrays in in_order(encoded, placed(), threads):
-        nearest = arrays["centroids"]
-        all_nearest[first_row : first_row + len(nearest)] = nearest
-        for name, rows in arrays.items():
-            writers[name].write(rows)
-    return all_nearest, offsets
-
-
-def _encoded(
-    chunk: TokenVectors, first_row: int, codec: ResidualCodec, settings: TokenBuild
-) -> dict[str, npt.NDArray[Any]]:
-    """What the arrays of a segment get of a chunk (n vectors), each (n, …); on one thread."""
-    rotated = codec.rotated(chunk.flat, 1)
-    checked_finite(rotated, "the vectors", first_row)  # what is not finite, rotation does not make finite
-    halves = settings.bits == 16 or settings.refinement == "float16"
-    if halves and np.abs(rotated).max(initial=0) > SAFE_IN_FLOAT16:
-        _refuse_beyond_float16(chunk, first_row)
-    nearest = codec.nearest(rotated, 1)
-    arrays: dict[str, npt.NDArray[Any]] = {"centroids": nearest, "codes": chunk.flat}
-    if codec.bits < 16:
-        arrays["codes"], arrays["scales"] = codec.encode(rotated, nearest, 1)
-    if settings.refinement == "float16":
-        arrays["fine"] = chunk.flat
-    return arrays
-
-
-def _refuse_beyond_float16(chunk: TokenVectors, first_row: int) -> None:
-    beyond = np.flatnonzero((np.abs(chunk.flat) > np.finfo(np.float16).max).any(axis=1))
-    if beyond.size:
-        raise VectorsError(f"the vectors: row {first_row + beyond[0]} is beyond float16, expected numbers up to 65504")
-
-
-def inverted_lists(
-    nearest: npt.NDArray[np.uint32], offsets: npt.NDArray[np.int64], centroids: int
-) -> dict[str, npt.NDArray[Any]]:
-    """nearest (T,), offsets (D + 1,) -> tokens by centroid: starts (K + 1,), documents (T,), places (T,)."""
-    starts, documents, places = _native.inverted_lists(nearest, offsets, centroids)
-    longest = int(np.diff(offsets).max(initial=1))
-    return {"list_starts": starts, "list_documents": documents, "list_places": places.astype(place_dtype(longest))}
-
-
-def place_dtype(longest: int) -> np.dtype[np.unsignedinteger]:
-    """The smallest type that numbers the tokens of a document of `longest`."""
-    return np.min_scalar_type(longest - 1)
-
-
 @dataclass(frozen=True)
-class OpenSegment:
+class OpenTokens:
     """The arrays of a segment, memory-mapped, with shapes that belong together."""
 
-    facts: SegmentFacts
+    facts: TokenFacts
     folder: MappedFolder
     fixed: int
     codes: npt.NDArray[Any]
@@ -248,7 +117,7 @@ class OpenSegment:
         return used
 
 
-def open_segment(folder: Path, facts: SegmentFacts, codec: ResidualCodec, settings: TokenBuild) -> OpenSegment:
+def open_tokens(folder: Path, facts: TokenFacts, codec: ResidualCodec, settings: TokenBuild) -> OpenTokens:
     """Map the arrays of folder/name and check that their shapes belong together."""
     target = folder / facts.name
     if settings.fixed and facts.documents * settings.fixed != facts.tokens:
@@ -258,7 +127,7 @@ def open_segment(folder: Path, facts: SegmentFacts, codec: ResidualCodec, settin
     coded, tokens = codec.bits < 16, (facts.tokens,)
     columns = codec.row_bytes if coded else codec.dimensions
     refined = settings.refinement == "float16"
-    return OpenSegment(
+    return OpenTokens(
         facts=facts,
         folder=inside,
         fixed=settings.fixed,

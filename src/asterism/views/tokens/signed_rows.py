@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ...kernels import _native, chosen_kernels
+from ...kernels import _native, choose_kernels
 
 Floats = npt.NDArray[np.float32]
 
@@ -36,7 +36,7 @@ class SignedRows:
 
     def fill(self, rows: Floats, threads: int) -> None:
         """rows (n, d) to the nearest bytes, in place."""
-        _native.to_signed_rows(rows, self.bytes, self.scales, self.sums, threads, chosen_kernels())
+        _native.to_signed_rows(rows, self.bytes, self.scales, self.sums, threads, choose_kernels())
 
     @property
     def width(self) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import VectorsError
-from ...representations.token_vectors import FloatArray, TokenVectors, checked_finite, first_unusable_row
+from ...representations.token_vectors import FloatArray, TokenVectors, check_finite, find_unusable_row
 from .clustering import sample_share, sampled
 from .residual_codec import rotated
 from .signed_rows import SignedRows
@@ -150,9 +150,9 @@ class Sample:
         for positions in self._positions:
             part = self._rows.pop(0)
             turned = rotated(part, signs, threads)
-            unusable = first_unusable_row(turned)
+            unusable = find_unusable_row(turned)
             if unusable is not None:
-                checked_finite(turned[unusable : unusable + 1], "the vectors", int(positions[unusable]))
+                check_finite(turned[unusable : unusable + 1], "the vectors", int(positions[unusable]))
             rows[begin : begin + len(part)].fill(turned, threads)
             begin += len(part)
         return rows

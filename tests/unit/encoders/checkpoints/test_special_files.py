@@ -11,8 +11,8 @@ import pytest
 
 import asterism
 from asterism.errors import AsterismError, CheckpointError
-from asterism.files.checkpoint_files import opened, read_file, refuse_special_files
-from asterism.models.file_hashes import remembered_hashes
+from asterism.files.checkpoint_files import open_checkpoint_file, read_file, refuse_special_files
+from asterism.models.file_hashes import find_hashes
 from tests import layouts
 from tests.faults.hostile_checkpoints import LAYOUTS, PAIRS
 from tests.faults.hostile_files import SPECIAL, files_of
@@ -50,14 +50,14 @@ def test_a_fifo_in_place_of_any_file(tmp_path: Path, layout: str) -> None:
 @pytest.mark.parametrize("kind", [kind for kind in SPECIAL if kind not in ("missing", "empty", "200 MB of holes")])
 def test_what_is_no_file(tmp_path: Path, kind: str) -> None:
     SPECIAL[kind](tmp_path / "x")
-    for read in (lambda file: read_file(file, 1 << 30), lambda file: remembered_hashes([file])):
+    for read in (lambda file: read_file(file, 1 << 30), lambda file: find_hashes([file])):
         with pytest.raises(CheckpointError, match=r"x (is missing|cannot be read|has 1099511627776 bytes of which)"):
             read(tmp_path / "x")
 
 
 def test_a_name_that_no_file_can_have(tmp_path: Path) -> None:
     for name in ("a\0b", "x" * 300):
-        with pytest.raises(CheckpointError, match="cannot be read"), opened(tmp_path / name):
+        with pytest.raises(CheckpointError, match="cannot be read"), open_checkpoint_file(tmp_path / name):
             pass
 
 

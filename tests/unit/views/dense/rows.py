@@ -10,15 +10,16 @@ import numpy as np
 
 from asterism import SearchHits
 from asterism.views.dense.searcher import DenseSearcher
-from asterism.views.dense.segment import DenseFacts, OpenDense, open_dense, write_dense
+from asterism.views.dense.segment import DenseFacts, OpenDense, open_dense
+from asterism.views.dense.writer import write_dense
 
 D = 16
 SIZES = (90, 1, 40)
 Opened = Callable[..., DenseSearcher]
 
 
-def segment_of(path: Path, rows: np.ndarray) -> OpenDense:
-    return open_dense(path, write_dense(path, [rows], len(rows), rows.shape[1], 1))
+def segment_of(path: Path, rows: np.ndarray, graph: bool = False) -> OpenDense:
+    return open_dense(path, write_dense(path, [rows], len(rows), rows.shape[1], graph, 1))
 
 
 def normal(rows: int, seed: int = 0, d: int = D) -> np.ndarray:

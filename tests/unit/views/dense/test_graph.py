@@ -12,7 +12,6 @@ import pytest
 
 from asterism.errors import DamagedIndex
 from asterism.views.dense import graph as dense_graph
-from asterism.views.dense import segment as dense_segment
 from tests.unit.views.dense.rows import D, forged, normal, segment_of
 
 FORGERIES: dict[str, tuple[str, Callable[[np.ndarray], None]]] = {
@@ -27,30 +26,27 @@ FORGERIES: dict[str, tuple[str, Callable[[np.ndarray], None]]] = {
 
 
 @pytest.mark.parametrize("forgery", FORGERIES)
-def test_faiss_never_sees_a_forged_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forgery: str) -> None:
-    monkeypatch.setattr(dense_segment, "MANY", 1)
-    facts = segment_of(tmp_path / "x", normal(400)).facts
+def test_faiss_never_sees_a_forged_graph(tmp_path: Path, forgery: str) -> None:
+    facts = segment_of(tmp_path / "x", normal(400), True).facts
     name, change = FORGERIES[forgery]
     with pytest.raises(DamagedIndex, match="has a graph"):
         forged(tmp_path / "x", facts, name, change).index()
 
 
-def test_a_graph_begins_at_its_top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dense_segment, "MANY", 1)
-    segment = segment_of(tmp_path / "x", normal(400))
+def test_a_graph_begins_at_its_top(tmp_path: Path) -> None:
+    segment = segment_of(tmp_path / "x", normal(400), True)
     low = int(np.argmin(segment.graph.levels))
     with pytest.raises(DamagedIndex, match="begins below its top"):
         replace(segment.graph, entry=low).index(segment.vectors)
 
 
-def test_a_graph_is_the_one_that_faiss_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dense_segment, "MANY", 1)
+def test_a_graph_is_the_one_that_faiss_made(tmp_path: Path) -> None:
     rows = normal(700)
     made = faiss.IndexHNSWSQ(D, faiss.ScalarQuantizer.QT_fp16, dense_graph.LINKS, faiss.METRIC_INNER_PRODUCT)
     made.hnsw.efConstruction = dense_graph.EXPLORED_TO_BUILD
     faiss.omp_set_num_threads(1)
     made.add(rows.astype(np.float16).astype(np.float32))
-    stored = segment_of(tmp_path / "x", rows).index()
+    stored = segment_of(tmp_path / "x", rows, True).index()
     queries = normal(20, 5)
     assert np.array_equal(made.search(queries, 10)[1], stored.search(queries, 10)[1])
     assert stored.ntotal == 700

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from asterism import Collection, Document, Representations, Views
+from asterism.collection.policy import Policy
 from asterism.errors import DamagedIndex, IndexFolderError
 from asterism.storage import arrays
-from asterism.views.dense import segment as dense_segment
 from asterism.views.dense.segment import VECTORS
 from tests.unit.views.dense.rows import normal
 
@@ -42,8 +42,7 @@ def put(collection: Collection, rows: np.ndarray, name: str) -> None:
 
 
 def test_a_full_disk_leaves_the_collection_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dense_segment, "MANY", 1)
-    collection = Collection.create(tmp_path / "x", Views(dense=True), {})
+    collection = Collection.create(tmp_path / "x", Views(dense=True), {}, Policy(graph_documents=1))
     put(collection, normal(30), "a")
     for room in (0, 500, 1500):
         with full_disk(monkeypatch, room), pytest.raises(IndexFolderError, match="No space left"):
@@ -55,9 +54,8 @@ def test_a_full_disk_leaves_the_collection_as_it_was(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("many", [10**9, 1], ids=["flat", "graph"])
-def test_damaged_vectors_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, many: int) -> None:
-    monkeypatch.setattr(dense_segment, "MANY", many)
-    collection = Collection.create(tmp_path / "x", Views(dense=True), {})
+def test_damaged_vectors_are_found(tmp_path: Path, many: int) -> None:
+    collection = Collection.create(tmp_path / "x", Views(dense=True), {}, Policy(graph_documents=many))
     put(collection, normal(30), "a")
     (file,) = (tmp_path / "x").glob(f"segment-*/dense/{VECTORS}")
     whole = file.read_bytes()
@@ -77,9 +75,8 @@ def test_damaged_vectors_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     collection.check()
 
 
-def test_a_commit_keeps_what_faiss_has_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dense_segment, "MANY", 1)
-    collection = Collection.create(tmp_path / "x", Views(dense=True), {})
+def test_a_commit_keeps_what_faiss_has_read(tmp_path: Path) -> None:
+    collection = Collection.create(tmp_path / "x", Views(dense=True), {}, Policy(graph_documents=1))
     put(collection, normal(30), "a")
     before = collection.snapshot()
     index = before.dense.segments[0].index()
@@ -89,4 +86,4 @@ def test_a_commit_keeps_what_faiss_has_read(tmp_path: Path, monkeypatch: pytest.
     after = collection.snapshot()
     assert after.dense is not before.dense
     assert after.dense.segments[0].index() is index
-    assert not after.alive.flags.writeable
+    assert not after.kept.flags.writeable

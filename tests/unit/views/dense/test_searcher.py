@@ -71,12 +71,12 @@ def test_scores_are_those_of_the_search_to_the_bit(opened: Opened) -> None:
 def test_one_query_and_many_give_the_same(opened: Opened) -> None:
     searcher, queries = opened(normal(sum(SIZES))), normal(30, 1)
     mask = frozen(np.random.default_rng(2).random(sum(SIZES)) < 0.6)
-    for subset in (None, mask):
-        many = searcher.search(queries, 10, subset)
-        assert same(many, searcher.search(queries, 10, subset, threads=4))
-        assert same(many, searcher.search(queries.copy("F"), 10, subset))
+    for eligible in (None, mask):
+        many = searcher.search(queries, 10, eligible)
+        assert same(many, searcher.search(queries, 10, eligible, threads=4))
+        assert same(many, searcher.search(queries.copy("F"), 10, eligible))
         for i in range(len(queries)):
-            one = searcher.search(queries[i : i + 1], 10, subset)
+            one = searcher.search(queries[i : i + 1], 10, eligible)
             assert np.array_equal(one.ids[0], many.ids[i])
             assert np.array_equal(one.scores[0], many.scores[i])
     assert searcher.search(queries[:0], 10).ids.shape[0] == 0

@@ -10,7 +10,6 @@ import pytest
 from asterism import LexicalWeights
 from asterism.errors import SettingError, VectorsError
 from asterism.kernels import _native
-from asterism.views.lexical import segment as lexical_segment
 from asterism.views.lexical.bm25 import K1, B, idf, saturated
 from asterism.views.lexical.merge import merge_lexical
 from asterism.views.lexical.searcher import LexicalSearcher
@@ -112,10 +111,7 @@ def test_bm25(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("counts", [False, True])
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.7, 1.0])
-def test_merging_gives_the_bytes_of_writing(
-    counts: bool, share: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lexical_segment, "CHUNK_POSTINGS", 100)
+def test_merging_gives_the_bytes_of_writing(counts: bool, share: float, tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     parts = [
         make_entries(n, vocabulary=v, levels=300, seed=n, counts=counts) for n, v in ((200, 40), (0, 2), (90, 900))
@@ -124,7 +120,7 @@ def test_merging_gives_the_bytes_of_writing(
     opened = searcher_of(tmp_path / "parts", parts, 12.5 if counts else None).segments
     living = joined([chosen(part, alive) for part, alive in zip(parts, masks, strict=True)])
     mean = 7.25 if counts else None
-    merged = merge_lexical(tmp_path / "merged", list(zip(opened, masks, strict=True)), mean)
+    merged = merge_lexical(tmp_path / "merged", list(zip(opened, masks, strict=True)), mean, chunk_postings=100)
     assert merged == write_lexical(tmp_path / "written", living, mean)
     for name in merged.files:
         assert (tmp_path / "merged" / name).read_bytes() == (tmp_path / "written" / name).read_bytes(), name
@@ -150,7 +146,7 @@ def test_what_cannot_be_used_is_refused(tmp_path: Path) -> None:
         write_lexical(tmp_path / "y", query, 0.0)
     with pytest.raises(SettingError, match="k is 0"):
         searcher.search(query, 0)
-    with pytest.raises(SettingError, match=r"subset has type bool and shape \(8,\)"):
+    with pytest.raises(SettingError, match=r"eligible has type bool and shape \(8,\)"):
         searcher.search(query, 1, np.ones(8, bool))
     with pytest.raises(SettingError, match="from 0 to 8"):
         searcher.scores([3], [1], [9])

@@ -10,6 +10,7 @@ import numpy as np
 
 from asterism import TokenVectors, Views
 from asterism.collection.collection import Collection
+from asterism.collection.policy import Policy
 from asterism.documents.document import Document
 from asterism.settings import TokenBuild
 from tests.conftest import make_vectors, tokens_only
@@ -33,7 +34,7 @@ def name_of(codec: dict[str, Any]) -> str:
 
 def collection_of(path: Path, vectors: TokenVectors, build: dict[str, Any], parts: int = 1) -> Collection:
     """Documents "0", "1" … in so many segments."""
-    collection = Collection.create(path, Views(TokenBuild(**build, threads=1)), {})
+    collection = Collection.create(path, Views(TokenBuild(**build, threads=1)), {}, Policy(flat_tokens=40))
     edges = np.linspace(0, len(vectors), parts + 1).astype(int)
     with collection.writing() as writer:
         for i, (a, b) in enumerate(itertools.pairwise(edges)):

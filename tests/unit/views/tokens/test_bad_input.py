@@ -150,17 +150,17 @@ def test_no_queries(index: TokenIndex) -> None:
 
 
 @pytest.mark.parametrize(
-    "subset",
+    "eligible",
     [np.ones(60, int), np.ones(59, bool), [0, 1], np.ones((60, 1), bool)],
     ids=["int", "short", "ids", "matrix"],
 )
-def test_subsets(index: TokenIndex, subset: object) -> None:
-    with pytest.raises(SettingError, match="subset"):
-        index.search(make_query(16), subset=subset)
+def test_subsets(index: TokenIndex, eligible: object) -> None:
+    with pytest.raises(SettingError, match="eligible"):
+        index.search(make_query(16), eligible=eligible)
 
 
 def test_empty_subset(index: TokenIndex) -> None:
-    assert len(index.search(make_query(16), subset=np.zeros(60, bool)).ids) == 0
+    assert len(index.search(make_query(16), eligible=np.zeros(60, bool)).ids) == 0
 
 
 def test_unknown_settings_name_the_nearest(tmp_path: Path, index: TokenIndex) -> None:

@@ -11,8 +11,7 @@ import pytest
 from asterism import HybridSearch, TokenSearch, TokenVectors
 from asterism.collection.collection import Collection
 from asterism.documents.document import Document
-from asterism.search.asked_views import AskedViews
-from asterism.search.examine import SeenTokens, examined
+from asterism.search.examine import SeenTokens, examine
 from asterism.search.plan import SearchPlan
 from asterism.search.token_answers import maxsim_answers, total_score, xtr_answers
 from tests.conftest import make_query, make_vectors, tokens_only
@@ -20,17 +19,16 @@ from tests.unit.views.tokens.coded import CODECS, collection_of, name_of, vector
 
 
 def seen_of(collection: Collection, query: np.ndarray, document: Document, settings: TokenSearch, k: int) -> SeenTokens:
-    plan = SearchPlan.of(None, settings, ("multi",), HybridSearch)
+    plan = SearchPlan.from_request(None, settings, ("multi",), HybridSearch)
     content = tokens_only(TokenVectors(query, [0, len(query)]))
-    found, seen = collection.looking_at(
-        document.id, lambda state, at, subset: examined(AskedViews(state, content, subset, 1), at, plan, k, subset)
+    found, seen = collection.look_at(
+        document.id, lambda state, at, eligible: examine(plan.ask(state, content, eligible, 1), at, plan, k)
     )
     assert found == document
     assert seen.tokens is not None
     return seen.tokens
 
 
-@pytest.mark.usefixtures("trains_early")
 @pytest.mark.parametrize("parts", [1, 3])
 @pytest.mark.parametrize("build", CODECS, ids=name_of)
 def test_single_similarities_add_up_to_the_score_of_a_search(build: dict[str, Any], parts: int, tmp_path: Path) -> None:
@@ -57,11 +55,10 @@ def test_single_similarities_add_up_to_the_score_of_a_search(build: dict[str, An
                 assert total_score(maxsim_answers(matched.similarities), settings, matched.imputed) == score
 
 
-@pytest.mark.usefixtures("trains_early")
 def test_similarities_while_flat_are_those_of_the_vectors(tmp_path: Path) -> None:
     vectors = make_vectors(5, 24, longest=3, seed=1, shortest=2)
     collection = collection_of(tmp_path / "x", vectors, {})
     query = make_query(24, 4)
     searcher = collection.snapshot().multi
-    np.testing.assert_allclose(searcher.similarities(query, 3), vectors[3].astype(np.float16) @ query.T, atol=1e-6)
+    np.testing.assert_allclose(searcher.explain(query, 3), vectors[3].astype(np.float16) @ query.T, atol=1e-6)
     assert not searcher.centroids_of(3).any()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ....errors import UnknownModel
-from ..checkpoint import Checkpoint, read_as
+from ..checkpoint import Checkpoint, translate_errors
 from . import asterism, bge_m3, colbert, constbert, pylate, sentence_transformers, xtr
 
 
@@ -30,7 +30,7 @@ LAYOUTS: tuple[Layout, ...] = (asterism, bge_m3, constbert, colbert, pylate, xtr
 def open_checkpoint(folder: Path) -> Checkpoint:
     """The model in `folder`, by the first layout that recognises it."""
     for layout in LAYOUTS:
-        with read_as(folder, layout.FAMILY):
+        with translate_errors(folder, layout.FAMILY):
             if layout.recognises(folder):
                 return layout.read(folder)
     expected = "; ".join(f"{layout.FAMILY} ({layout.FILES})" for layout in LAYOUTS)

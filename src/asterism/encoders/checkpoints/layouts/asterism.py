@@ -20,7 +20,7 @@ from typing import Any, get_args
 
 from ....errors import CheckpointError
 from ....files.checkpoint_files import is_there
-from ....models.registry import model_folder
+from ....models.registry import find_or_fetch
 from ...graph.heads import (
     Activation,
     ConstantPooling,
@@ -31,12 +31,12 @@ from ...graph.heads import (
     MultiVectorHead,
     Pooling,
     UnitLength,
-    width_after,
+    compute_width,
 )
 from ...tokens import TextRules, TextTokenizer
 from ..checkpoint import Checkpoint, open_transformer, refuse_unknown
-from ..settings import read_json, shown, texts, whole
-from ..tokenizers.files import files_read
+from ..settings import read_json, read_strings, read_whole, shorten
+from ..tokenizers.files import list_files
 from ..weights.files import open_weights
 from ..weights.safetensors_files import read_safetensors
 from ..weights.tensors import Weights
@@ -59,14 +59,14 @@ def recognises(folder: Path) -> bool:
 
 def read(folder: Path) -> Checkpoint:
     """Backbone, rules and heads."""
-    settings, backbone, heads = opened(folder)
+    settings, backbone, heads = open_parts(folder)
     weights = open_weights(backbone)
     transformer = open_transformer(backbone, weights)
     refuse_unknown(weights, transformer, (), ("cls.", "lm_head.", "linear.", "classifier.", "doc_project."))
     tokenizer = TextTokenizer(backbone)
     file, reader = folder / SETTINGS, HeadReader(heads, transformer.hidden)
     dense, lexical, vectors = (
-        _section(settings, name, keys, file)
+        _read_section(settings, name, keys, file)
         for name, keys in (
             ("dense", ("pooling", "layers")),
             ("lexical", ("layer", "dropped")),
@@ -75,38 +75,40 @@ def read(folder: Path) -> Checkpoint:
     )
     if dense and dense["pooling"] not in get_args(Pooling):
         known = " or ".join(get_args(Pooling))
-        raise CheckpointError(f"{file}: pooling is {shown(dense['pooling'])}, expected {known}")
+        raise CheckpointError(f"{file}: pooling is {shorten(dense['pooling'])}, expected {known}")
     checkpoint = Checkpoint(
         family=FAMILY,
         folder=backbone,
         transformer=transformer,
         tokenizer=tokenizer,
-        files=files_read(backbone, tokenizer, weights, file, *heads.files()),
-        document=_rules(settings.get("document", {}), tokenizer, file),
-        query=_rules(settings.get("query", {}), tokenizer, file),
-        dense=DenseHead(dense["pooling"], reader.layers(dense["layers"])) if dense else None,
-        lexical=LexicalHead(reader.lexical(lexical["layer"]), _ids(lexical["dropped"], tokenizer, file))
+        files=list_files(backbone, tokenizer, weights, file, *heads.list_files()),
+        document=_read_rules(settings.get("document", {}), tokenizer, file),
+        query=_read_rules(settings.get("query", {}), tokenizer, file),
+        dense=DenseHead(dense["pooling"], reader.read_layers(dense["layers"])) if dense else None,
+        lexical=LexicalHead(reader.read_lexical(lexical["layer"]), _find_ids(lexical["dropped"], tokenizer, file))
         if lexical
         else None,
-        multi=reader.multi(vectors) if vectors else None,
+        multi=reader.read_multi(vectors) if vectors else None,
     )
     reader.refuse_unused()
     return checkpoint
 
 
-def opened(folder: Path) -> tuple[dict[str, Any], Path, Weights]:
+def open_parts(folder: Path) -> tuple[dict[str, Any], Path, Weights]:
     """The settings, the backbone's folder, and the heads' tensors."""
     file = folder / SETTINGS
     settings = read_json(file)
     if settings.get("format") != FORMAT:
-        raise CheckpointError(f"{file} has format {shown(settings.get('format'))}, expected {FORMAT}: update asterism")
+        raise CheckpointError(
+            f"{file} has format {shorten(settings.get('format'))}, expected {FORMAT}: update asterism"
+        )
     for section in settings:
         if section not in SECTIONS:
             raise CheckpointError(f"{file} has a section {section!r}, expected only {', '.join(SECTIONS)}")
     reference = settings.get("backbone")
     if not isinstance(reference, dict) or len(reference) != 1 or not {"folder", "model"} & set(reference):
-        raise CheckpointError(f'{file}: backbone is {shown(reference)}, expected {{"folder": …}} or {{"model": …}}')
-    backbone = folder / str(reference["folder"]) if "folder" in reference else model_folder(str(reference["model"]))
+        raise CheckpointError(f'{file}: backbone is {shorten(reference)}, expected {{"folder": …}} or {{"model": …}}')
+    backbone = folder / str(reference["folder"]) if "folder" in reference else find_or_fetch(str(reference["model"]))
     heads = folder / HEADS
     return settings, backbone, read_safetensors(heads) if is_there(heads) else Weights(heads, {})
 
@@ -120,38 +122,38 @@ class HeadReader:
         self._hidden = hidden
         self._used: set[str] = set()
 
-    def layers(self, entries: Any) -> Layers:
+    def read_layers(self, entries: Any) -> Layers:
         """One after the other, from the states."""
         if not isinstance(entries, list) or len(entries) > MOST_LAYERS:
-            raise CheckpointError(f"{SETTINGS}: layers is {shown(entries)}, expected a list of at most {MOST_LAYERS}")
+            raise CheckpointError(f"{SETTINGS}: layers is {shorten(entries)}, expected a list of at most {MOST_LAYERS}")
         found: list[Linear | UnitLength] = []
         width = self._hidden
         for entry in entries:
-            found.append(UnitLength() if entry == "unit_length" else self._linear(entry, width))
-            width = width_after(found[-1:], width)
+            found.append(UnitLength() if entry == "unit_length" else self._read_linear(entry, width))
+            width = compute_width(found[-1:], width)
         return tuple(found)
 
-    def lexical(self, entry: Mapping[str, Any]) -> Linear:
+    def read_lexical(self, entry: Mapping[str, Any]) -> Linear:
         """One output: the weight."""
-        layer = self._linear(entry, self._hidden)
+        layer = self._read_linear(entry, self._hidden)
         if len(layer.weight) != 1:
             raise CheckpointError(
                 f"{self._heads.source}: {entry['linear']}.weight has {len(layer.weight)} rows, expected 1"
             )
         return layer
 
-    def multi(self, section: Mapping[str, Any]) -> MultiVectorHead:
+    def read_multi(self, section: Mapping[str, Any]) -> MultiVectorHead:
         """Layers, and pooling over positions or by the paper's full matrix: its shape tells."""
-        layers, entry = self.layers(section["layers"]), section.get("pooling")
+        layers, entry = self.read_layers(section["layers"]), section.get("pooling")
         if entry is None:
             return MultiVectorHead(layers)
         shape = self._heads[f"{entry['linear']}.weight"].shape
-        layer = self._linear(entry, shape[-1] if shape else 1)
-        positions = whole(entry, "positions", self._heads.source.with_name(SETTINGS))
+        layer = self._read_linear(entry, shape[-1] if shape else 1)
+        positions = read_whole(entry, "positions", self._heads.source.with_name(SETTINGS))
         pooling = ConstantPooling(layer.weight, layer.bias, positions)
-        width = width_after(layers, self._hidden)
+        width = compute_width(layers, self._hidden)
         fits = layer.weight.shape[1] == positions * width and len(layer.weight) % width == 0
-        if pooling.full and not (fits and any(isinstance(layer, Linear) for layer in layers)):
+        if pooling.is_full and not (fits and any(isinstance(layer, Linear) for layer in layers)):
             raise CheckpointError(
                 f"{self._heads.source}: {entry['linear']}.weight has shape {layer.weight.shape}, expected {positions} "
                 f"columns, or {positions} times {width} and a multiple of {width} rows after a linear layer"
@@ -164,37 +166,37 @@ class HeadReader:
             if name not in self._used:
                 raise CheckpointError(f"{self._heads.source}: tensor {name!r} is not used by {SETTINGS}")
 
-    def _linear(self, entry: Mapping[str, Any], columns: int) -> Linear:
+    def _read_linear(self, entry: Mapping[str, Any], columns: int) -> Linear:
         if not isinstance(entry, Mapping) or "linear" not in entry:
             raise CheckpointError(
-                f'{SETTINGS}: {shown(entry)} is no layer, expected "unit_length" or {{"linear": NAME}}'
+                f'{SETTINGS}: {shorten(entry)} is no layer, expected "unit_length" or {{"linear": NAME}}'
             )
         name, activation = entry["linear"], entry.get("activation", "identity")
         if activation not in get_args(Activation):
             known = ", ".join(get_args(Activation))
-            raise CheckpointError(f"{SETTINGS}: activation is {shown(activation)}, expected one of {known}")
-        weight = self._heads.matrix(f"{name}.weight", columns)
+            raise CheckpointError(f"{SETTINGS}: activation is {shorten(activation)}, expected one of {known}")
+        weight = self._heads.read_matrix(f"{name}.weight", columns)
         bias = None
         if f"{name}.bias" in self._heads:
-            bias = self._heads.shaped(f"{name}.bias", (len(weight),)).read()
+            bias = self._heads.find_shaped(f"{name}.bias", (len(weight),)).read()
         self._used |= {f"{name}.weight", f"{name}.bias"}
         return Linear(weight, bias, activation)
 
 
-def _section(settings: Mapping[str, Any], name: str, keys: tuple[str, ...], file: Path) -> dict[str, Any] | None:
+def _read_section(settings: Mapping[str, Any], name: str, keys: tuple[str, ...], file: Path) -> dict[str, Any] | None:
     section = settings.get(name)
     if section is not None and not isinstance(section, dict):
-        raise CheckpointError(f"{file}: {name} is {shown(section)}, expected an object")
+        raise CheckpointError(f"{file}: {name} is {shorten(section)}, expected an object")
     for key in section or ():
         if key not in keys:
             raise CheckpointError(f"{file}: {name} has {key!r}, expected only {', '.join(keys)}")
     return dict(section) if section else None
 
 
-def _rules(entry: Any, tokenizer: TextTokenizer, file: Path) -> TextRules:
+def _read_rules(entry: Any, tokenizer: TextTokenizer, file: Path) -> TextRules:
     """The fields of TextRules, with tokens instead of ids."""
     if not isinstance(entry, dict):
-        raise CheckpointError(f"{file}: the rules of a side are {shown(entry)}, expected an object")
+        raise CheckpointError(f"{file}: the rules of a side are {shorten(entry)}, expected an object")
     known = [field.name for field in fields(TextRules)]
     for name in entry:
         if name not in known:
@@ -202,19 +204,19 @@ def _rules(entry: Any, tokenizer: TextTokenizer, file: Path) -> TextRules:
     values: dict[str, Any] = {}
     for name, value in entry.items():
         if name in TOKEN_FIELDS:
-            values[name] = tokenizer.needed(value, f"the {name}")
+            values[name] = tokenizer.require_id(value, f"the {name}")
         elif name == "skipped":
-            values[name] = _ids(value, tokenizer, file)
+            values[name] = _find_ids(value, tokenizer, file)
         elif name in NUMBER_FIELDS:
-            values[name] = whole(entry, name, file, least=0)
+            values[name] = read_whole(entry, name, file, least=0)
         elif isinstance(value, str if name == "prompt" else bool):
             values[name] = value
         else:
             kind = "a string" if name == "prompt" else "true or false"
-            raise CheckpointError(f"{file}: {name} is {shown(value)}, expected {kind}")
+            raise CheckpointError(f"{file}: {name} is {shorten(value)}, expected {kind}")
     return TextRules(**values)
 
 
-def _ids(tokens: Any, tokenizer: TextTokenizer, file: Path) -> frozenset[int]:
-    named = texts(tokens, "a list of tokens", file)
-    return frozenset(tokenizer.needed(token, "a token without a vector") for token in named)
+def _find_ids(tokens: Any, tokenizer: TextTokenizer, file: Path) -> frozenset[int]:
+    named = read_strings(tokens, "a list of tokens", file)
+    return frozenset(tokenizer.require_id(token, "a token without a vector") for token in named)

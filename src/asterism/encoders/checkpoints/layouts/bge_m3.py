@@ -13,7 +13,7 @@ from ....files.checkpoint_files import is_there
 from ...graph.heads import Activation, DenseHead, LexicalHead, Linear, MultiVectorHead, UnitLength
 from ...tokens import TextRules, TextTokenizer
 from ..checkpoint import Checkpoint, open_transformer, refuse_unknown
-from ..tokenizers.files import files_read, longest, special_ids
+from ..tokenizers.files import find_special_ids, list_files, read_longest
 from ..weights.files import open_weights
 from ..weights.torch_files import read_torch_file
 
@@ -37,28 +37,28 @@ def read(folder: Path) -> Checkpoint:
     for head in HEADS:
         if not is_there(folder / head):
             raise CheckpointError(f"{folder / head} is missing, expected both {' and '.join(HEADS)}")
-    rules = TextRules(length=longest(folder, transformer.most_tokens), first_counts=False)
-    dropped = special_ids(folder, tokenizer, ("cls_token", "eos_token", "pad_token", "unk_token"))
+    rules = TextRules(length=read_longest(folder, transformer.most_tokens), first_counts=False)
+    dropped = find_special_ids(folder, tokenizer, ("cls_token", "eos_token", "pad_token", "unk_token"))
     return Checkpoint(
         family=FAMILY,
         folder=folder,
         transformer=transformer,
         tokenizer=tokenizer,
-        files=files_read(folder, tokenizer, weights, *(folder / head for head in HEADS)),
+        files=list_files(folder, tokenizer, weights, *(folder / head for head in HEADS)),
         document=rules,
         query=rules,
         dense=DenseHead("cls", (UnitLength(),)),
-        lexical=LexicalHead(_head(folder / "sparse_linear.pt", 1, hidden, "relu"), dropped),
-        multi=MultiVectorHead((_head(folder / "colbert_linear.pt", None, hidden, "identity"), UnitLength())),
+        lexical=LexicalHead(_read_head(folder / "sparse_linear.pt", 1, hidden, "relu"), dropped),
+        multi=MultiVectorHead((_read_head(folder / "colbert_linear.pt", None, hidden, "identity"), UnitLength())),
     )
 
 
-def _head(file: Path, outputs: int | None, hidden: int, activation: Activation) -> Linear:
+def _read_head(file: Path, outputs: int | None, hidden: int, activation: Activation) -> Linear:
     tensors = read_torch_file(file)
-    weight = tensors.matrix("weight", hidden)
+    weight = tensors.read_matrix("weight", hidden)
     if outputs and len(weight) != outputs:
         raise CheckpointError(f"{file}: tensor 'weight' has {len(weight)} rows, expected {outputs}")
-    bias = tensors.shaped("bias", (len(weight),)).read()
+    bias = tensors.find_shaped("bias", (len(weight),)).read()
     for name in tensors:
         if name not in ("weight", "bias"):
             raise CheckpointError(f"{file}: tensor {name!r} is not part of this layout")

@@ -7,16 +7,17 @@ punctuation has no vector. Every vector at unit length.
 from __future__ import annotations
 
 import string
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ....files.checkpoint_files import is_there
-from ...graph.heads import Linear, MultiVectorHead, UnitLength
+from ...graph.heads import ConstantPooling, Linear, MultiVectorHead, UnitLength
 from ...tokens import TextRules, TextTokenizer
 from ..checkpoint import Checkpoint, Transformer, open_transformer, refuse_unknown
-from ..settings import read_json, whole
-from ..tokenizers.files import files_read, filler_id, skiplist
+from ..settings import read_json, read_whole
+from ..tokenizers.files import find_filler_id, find_skipped_ids, list_files
 from ..weights.files import open_weights
 from ..weights.tensors import Weights
 
@@ -32,46 +33,66 @@ def recognises(folder: Path) -> bool:
 
 def read(folder: Path) -> Checkpoint:
     """Lengths, markers and the punctuation rule as the metadata says."""
+    parts = open_parts(folder, ("linear.weight",))
+    document = TextRules(
+        length=read_whole(parts.settings, "doc_maxlen", folder / METADATA, 220),
+        skipped=find_punctuation(parts.tokenizer) if parts.settings.get("mask_punctuation", True) else frozenset(),
+    )
+    return make_checkpoint(FAMILY, parts, document)
+
+
+@dataclass(frozen=True)
+class ColbertParts:
+    """A folder that ColBERT wrote. `projection` is `linear.weight` (dim, hidden), without bias."""
+
+    folder: Path
+    weights: Weights
+    transformer: Transformer
+    projection: Linear
+    tokenizer: TextTokenizer
+    settings: Mapping[str, Any]
+
+
+def open_parts(folder: Path, known: Sequence[str]) -> ColbertParts:
+    """`known` are the tensors beside those of the transformer."""
     weights = open_weights(folder)
     transformer = open_transformer(folder, weights)
-    projection = projected(weights, transformer)
-    refuse_unknown(weights, transformer, ("linear.weight",))
-    tokenizer = TextTokenizer(folder)
-    settings = read_json(folder / METADATA)
+    projection = Linear(weights.read_matrix("linear.weight", transformer.hidden))
+    refuse_unknown(weights, transformer, known)
+    return ColbertParts(folder, weights, transformer, projection, TextTokenizer(folder), read_json(folder / METADATA))
+
+
+def make_checkpoint(
+    family: str, parts: ColbertParts, document: TextRules, pooling: ConstantPooling | None = None
+) -> Checkpoint:
+    """`document` without its marker, which the metadata names."""
+    folder, tokenizer, settings = parts.folder, parts.tokenizer, parts.settings
+    marker = tokenizer.require_id(str(settings.get("doc_token_id", "[unused1]")), "the documents' marker")
     return Checkpoint(
-        family=FAMILY,
+        family=family,
         folder=folder,
-        transformer=transformer,
+        transformer=parts.transformer,
         tokenizer=tokenizer,
-        files=files_read(folder, tokenizer, weights, folder / METADATA),
-        document=TextRules(
-            length=whole(settings, "doc_maxlen", folder / METADATA, 220),
-            marker=tokenizer.needed(str(settings.get("doc_token_id", "[unused1]")), "the documents' marker"),
-            skipped=punctuation(tokenizer) if settings.get("mask_punctuation", True) else frozenset(),
-        ),
-        query=query_rules(folder, tokenizer, settings),
-        multi=MultiVectorHead((projection, UnitLength())),
+        files=list_files(folder, tokenizer, parts.weights, folder / METADATA),
+        document=replace(document, marker=marker),
+        query=read_query_rules(folder, tokenizer, settings),
+        multi=MultiVectorHead((parts.projection, UnitLength()), pooling),
     )
 
 
-def projected(weights: Weights, transformer: Transformer) -> Linear:
-    """`linear.weight` (dim, hidden), without bias."""
-    return Linear(weights.matrix("linear.weight", transformer.hidden))
-
-
-def query_rules(folder: Path, tokenizer: TextTokenizer, settings: Mapping[str, Any]) -> TextRules:
+def read_query_rules(folder: Path, tokenizer: TextTokenizer, settings: Mapping[str, Any]) -> TextRules:
     """The marker, and [MASK] up to the length."""
-    length = whole(settings, "query_maxlen", folder / METADATA, 32)
+    length = read_whole(settings, "query_maxlen", folder / METADATA, 32)
     return TextRules(
         length=length,
-        marker=tokenizer.needed(str(settings.get("query_token_id", "[unused0]")), "the queries' marker"),
+        marker=tokenizer.require_id(str(settings.get("query_token_id", "[unused0]")), "the queries' marker"),
         expand_to=length,
-        filler=filler_id(folder, tokenizer),
+        filler=find_filler_id(folder, tokenizer),
         attend=bool(settings.get("attend_to_mask_tokens", False)),
         windows=False,
     )
 
 
-def punctuation(tokenizer: TextTokenizer) -> frozenset[int]:
+def find_punctuation(tokenizer: TextTokenizer) -> frozenset[int]:
     """The ids of ASCII punctuation."""
-    return skiplist(tokenizer, list(string.punctuation))
+    return find_skipped_ids(tokenizer, list(string.punctuation))

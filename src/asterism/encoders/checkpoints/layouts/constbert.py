@@ -10,13 +10,13 @@ from pathlib import Path
 
 from ....errors import CheckpointError
 from ....files.checkpoint_files import is_there
-from ...graph.heads import ConstantPooling, MultiVectorHead, UnitLength
-from ...tokens import TextRules, TextTokenizer
-from ..checkpoint import Checkpoint, open_transformer, refuse_unknown
-from ..settings import read_json, whole
-from ..tokenizers.files import files_read, special_token
+from ...graph.heads import ConstantPooling
+from ...tokens import TextRules
+from ..checkpoint import Checkpoint
+from ..settings import read_whole
+from ..tokenizers.files import find_special_token
 from ..weights.files import open_weights
-from .colbert import METADATA, projected, query_rules
+from .colbert import METADATA, make_checkpoint, open_parts
 
 FAMILY = "constbert"
 FILES = "as colbert, and doc_project.weight among the weights"
@@ -32,29 +32,16 @@ def recognises(folder: Path) -> bool:
 
 def read(folder: Path) -> Checkpoint:
     """The padding's states enter the mixture, as in the published model; attention never sees them."""
-    weights = open_weights(folder)
-    transformer = open_transformer(folder, weights)
-    projection = projected(weights, transformer)
-    refuse_unknown(weights, transformer, ("linear.weight", "doc_project.weight", "doc_project.bias"))
-    tokenizer = TextTokenizer(folder)
-    settings = read_json(folder / METADATA)
-    length = whole(settings, "doc_maxlen", folder / METADATA, 250)
-    mixer = weights.matrix("doc_project.weight", length)
-    bias = weights.shaped("doc_project.bias", (len(mixer),)).read() if "doc_project.bias" in weights else None
-    pooling = ConstantPooling(mixer, bias, length)
-    return Checkpoint(
-        family=FAMILY,
-        folder=folder,
-        transformer=transformer,
-        tokenizer=tokenizer,
-        files=files_read(folder, tokenizer, weights, folder / METADATA),
-        document=TextRules(
-            length=length,
-            marker=tokenizer.needed(str(settings.get("doc_token_id", "[unused1]")), "the documents' marker"),
-            expand_to=length,
-            filler=tokenizer.needed(special_token(folder, "pad_token") or "[PAD]", "padding"),
-            windows=False,
-        ),
-        query=query_rules(folder, tokenizer, settings),
-        multi=MultiVectorHead((projection, UnitLength()), pooling),
+    parts = open_parts(folder, ("linear.weight", "doc_project.weight", "doc_project.bias"))
+    weights = parts.weights
+    length = read_whole(parts.settings, "doc_maxlen", folder / METADATA, 250)
+    mixer = weights.read_matrix("doc_project.weight", length)
+    bias = weights.find_shaped("doc_project.bias", (len(mixer),)).read() if "doc_project.bias" in weights else None
+    padding = find_special_token(folder, "pad_token") or "[PAD]"
+    document = TextRules(
+        length=length,
+        expand_to=length,
+        filler=parts.tokenizer.require_id(padding, "padding"),
+        windows=False,
     )
+    return make_checkpoint(FAMILY, parts, document, ConstantPooling(mixer, bias, length))

@@ -9,7 +9,7 @@ from typing import Any
 
 from ....errors import CheckpointError
 from ...graph.heads import Activation, Linear
-from ..settings import optional_json, read_settings, shown
+from ..settings import read_optional_json, read_settings, shorten
 from ..weights.files import open_weights
 
 MOST_MODULES = 32
@@ -25,7 +25,7 @@ class Module:
     settings: dict[str, Any]
 
 
-def modules(folder: Path) -> list[Module]:
+def read_modules(folder: Path) -> list[Module]:
     """In the order of modules.json."""
     file = folder / "modules.json"
     entries = read_settings(file)
@@ -34,40 +34,42 @@ def modules(folder: Path) -> list[Module]:
     listed, real = [], os.path.realpath(folder)
     for entry in entries:
         if not isinstance(entry, dict) or not all(isinstance(entry.get(name), str) for name in ("type", "path")):
-            raise CheckpointError(f"{file} cannot be read as a list of modules: one is {shown(entry)}")
+            raise CheckpointError(f"{file} cannot be read as a list of modules: one is {shorten(entry)}")
         kind, place = entry["type"].rsplit(".", 1)[-1], folder / entry["path"]
         if os.path.commonpath([real, os.path.realpath(place)]) != real:
             raise CheckpointError(f"{file} names {str(place)!r}, expected a folder below {folder}")
-        listed.append(Module(kind, place, {} if kind == "Transformer" else optional_json(place / "config.json")))
+        listed.append(Module(kind, place, {} if kind == "Transformer" else read_optional_json(place / "config.json")))
     if not listed or listed[0].kind != "Transformer":
         raise CheckpointError(f"{file} does not begin with a Transformer module")
     return listed
 
 
-def dense_layer(module: Module, inputs: int) -> Linear:
+def read_dense_layer(module: Module, inputs: int) -> Linear:
     """A Dense module: activation(W·x + b), with a residual in newer ones."""
     tensors = open_weights(module.folder)
     name = str(module.settings.get("activation_function", "torch.nn.modules.activation.Tanh")).rsplit(".", 1)[-1]
     if name not in ACTIVATIONS:
         file, known = module.folder / "config.json", ", ".join(ACTIVATIONS)
         raise CheckpointError(f"{file} asks for the activation {name!r}, expected one of {known}")
-    weight = tensors.matrix("linear.weight", inputs)
+    weight = tensors.read_matrix("linear.weight", inputs)
     outputs = len(weight)
     residual: Any = None
     if module.settings.get("use_residual"):
-        residual = "same" if outputs == inputs else tensors.shaped("residual.weight", (outputs, inputs)).read()
+        residual = "same" if outputs == inputs else tensors.find_shaped("residual.weight", (outputs, inputs)).read()
     for tensor in tensors:
         if tensor not in ("linear.weight", "linear.bias", "residual.weight"):
             raise CheckpointError(f"{tensors.source}: tensor {tensor!r} is not part of a Dense module")
     return Linear(
         weight,
-        tensors.shaped("linear.bias", (outputs,)).read() if module.settings.get("bias", True) else None,
+        tensors.find_shaped("linear.bias", (outputs,)).read() if module.settings.get("bias", True) else None,
         ACTIVATIONS[name],
         residual,
     )
 
 
-def module_files(folder: Path, listed: list[Module]) -> list[Path]:
+def list_module_files(folder: Path, listed: list[Module]) -> list[Path]:
     """modules.json, and settings and weights of all modules but the transformer."""
     files = [folder / "modules.json", *(module.folder / "config.json" for module in listed if module.settings)]
-    return files + [file for module in listed if module.kind == "Dense" for file in open_weights(module.folder).files()]
+    return files + [
+        file for module in listed if module.kind == "Dense" for file in open_weights(module.folder).list_files()
+    ]

@@ -16,10 +16,10 @@ from ....files.checkpoint_files import is_there
 from ...graph.heads import Linear, MultiVectorHead, UnitLength
 from ...tokens import TextRules, TextTokenizer
 from ..checkpoint import Checkpoint, open_transformer, refuse_unknown
-from ..settings import optional_json, texts, whole
-from ..tokenizers.files import files_read, filler_id, longest, skiplist
+from ..settings import read_optional_json, read_strings, read_whole
+from ..tokenizers.files import find_filler_id, find_skipped_ids, list_files, read_longest
 from ..weights.files import open_weights
-from .modules import Module, dense_layer, module_files, modules
+from .modules import Module, list_module_files, read_dense_layer, read_modules
 
 FAMILY = "pylate"
 FILES = "modules.json, config_sentence_transformers.json of model_type ColBERT or MultiVectorEncoder, 1_Dense"
@@ -31,7 +31,7 @@ def recognises(folder: Path) -> bool:
     """By the model type, or, as in the first versions, by PyLate's prefixes."""
     if not is_there(folder / "modules.json"):
         return False
-    settings = optional_json(folder / SETTINGS)
+    settings = read_optional_json(folder / SETTINGS)
     return settings.get("model_type") in ("ColBERT", "MultiVectorEncoder") or "query_prefix" in settings
 
 
@@ -41,34 +41,34 @@ def read(folder: Path) -> Checkpoint:
     transformer = open_transformer(folder, weights)
     refuse_unknown(weights, transformer, (), ("cls.", "lm_head."))
     tokenizer = TextTokenizer(folder)
-    settings, listed = optional_json(folder / SETTINGS), modules(folder)
+    settings, listed = read_optional_json(folder / SETTINGS), read_modules(folder)
     layers: list[Linear] = []
     width = transformer.hidden
     for module in listed[1:]:
         if module.kind == "Dense":
-            layers.append(dense_layer(module, width))
+            layers.append(read_dense_layer(module, width))
             width = len(layers[-1].weight)
         elif module.kind not in ("MultiVectorMask", "Normalize"):
             raise CheckpointError(f"{folder / 'modules.json'} has a {module.kind!r} module, which is not known here")
-    most = transformer.most_tokens or longest(folder, None)  # the files' own lengths count, not the tokenizer's
+    most = transformer.most_tokens or read_longest(folder, None)  # the files' own lengths count, not the tokenizer's
     if settings.get("model_type") == "MultiVectorEncoder":
-        document, query = _rules_of_modules(folder, tokenizer, settings, listed, most)
+        document, query = _read_module_rules(folder, tokenizer, settings, listed, most)
         unit = [UnitLength()] if any(module.kind == "Normalize" for module in listed) else []
     else:
-        document, query = _rules_of_prefixes(folder, tokenizer, settings, most)
+        document, query = _read_prefix_rules(folder, tokenizer, settings, most)
         unit = [UnitLength()]
     return Checkpoint(
         family=FAMILY,
         folder=folder,
         transformer=transformer,
         tokenizer=tokenizer,
-        files=files_read(
+        files=list_files(
             folder,
             tokenizer,
             weights,
             folder / SETTINGS,
             folder / "sentence_bert_config.json",
-            *module_files(folder, listed[1:]),
+            *list_module_files(folder, listed[1:]),
         ),
         document=document,
         query=query,
@@ -76,7 +76,7 @@ def read(folder: Path) -> Checkpoint:
     )
 
 
-def _rules_of_prefixes(
+def _read_prefix_rules(
     folder: Path, tokenizer: TextTokenizer, settings: dict[str, Any], most: int
 ) -> tuple[TextRules, TextRules]:
     """PyLate: the prefix is a token after the first, before a prompt; punctuation is skipped by default."""
@@ -85,7 +85,7 @@ def _rules_of_prefixes(
     def marker(side: str, default: str) -> int | None:
         prefix = settings.get(f"{side}_prefix")
         prefix = default if prefix is None else str(prefix)
-        return tokenizer.needed(prefix, f"the {side} prefix") if prefix else None
+        return tokenizer.require_id(prefix, f"the {side} prefix") if prefix else None
 
     def given(name: str, default: Any) -> Any:
         value = settings.get(name)
@@ -93,13 +93,18 @@ def _rules_of_prefixes(
 
     prompts = given("prompts", {})
     prompt = {side: str(prompts.get(side) or prompts.get(settings.get("default_prompt_name")) or "") for side in SIDES}
-    length, expanded = min(whole(settings, "query_length", file, 32), most), bool(given("do_query_expansion", True))
+    length, expanded = (
+        min(read_whole(settings, "query_length", file, 32), most),
+        bool(given("do_query_expansion", True)),
+    )
     document = TextRules(
-        length=min(whole(settings, "document_length", file, 180), most),
+        length=min(read_whole(settings, "document_length", file, 180), most),
         prompt=prompt["document"],
         strip=True,
         marker=marker("document", "[D] "),
-        skipped=skiplist(tokenizer, texts(given("skiplist_words", string.punctuation), "skiplist_words", file)),
+        skipped=find_skipped_ids(
+            tokenizer, read_strings(given("skiplist_words", string.punctuation), "skiplist_words", file)
+        ),
     )
     query = TextRules(
         length=length,
@@ -107,29 +112,29 @@ def _rules_of_prefixes(
         strip=True,
         marker=marker("query", "[Q] "),
         expand_to=length if expanded else 0,
-        filler=filler_id(folder, tokenizer) if expanded else 0,
+        filler=find_filler_id(folder, tokenizer) if expanded else 0,
         attend=expanded and bool(given("attend_to_expansion_tokens", False)),
         windows=not expanded,
     )
     return document, query
 
 
-def _rules_of_modules(
+def _read_module_rules(
     folder: Path, tokenizer: TextTokenizer, settings: dict[str, Any], listed: list[Module], most: int
 ) -> tuple[TextRules, TextRules]:
     """sentence-transformers: prompts are text, the skip list has tasks, queries may be expanded."""
     file = folder / "sentence_bert_config.json"
-    transformer = optional_json(file)
+    transformer = read_optional_json(file)
     masks = [module.settings for module in listed if module.kind == "MultiVectorMask"]
     if any(mask.get("keep_only_token_ids") for mask in masks):
         raise CheckpointError(f"{folder}: keep_only_token_ids is for images, which are not known here")
     skipped = {
-        side: skiplist(
+        side: find_skipped_ids(
             tokenizer,
             [
                 word
                 for mask in masks
-                for word in texts(mask.get("skiplist_words") or [], "skiplist_words", folder / "modules.json")
+                for word in read_strings(mask.get("skiplist_words") or [], "skiplist_words", folder / "modules.json")
                 if side in (mask.get("skiplist_tasks") or ["document"])
             ],
         )
@@ -137,14 +142,14 @@ def _rules_of_modules(
     }
     prompts = settings.get("prompts") or {}
     expansion = transformer.get("query_expansion") or {}
-    fixed, to = expansion.get("strategy") == "fixed", whole(expansion, "length", file, 0, least=0)
-    length = to if fixed else max(min(whole(transformer, "query_length", file, most), most), to)
+    fixed, to = expansion.get("strategy") == "fixed", read_whole(expansion, "length", file, 0, least=0)
+    length = to if fixed else max(min(read_whole(transformer, "query_length", file, most), most), to)
     filler = 0
     if expansion:
         token = expansion.get("token")
-        filler = tokenizer.needed(token, "the expansion token") if token else filler_id(folder, tokenizer)
+        filler = tokenizer.require_id(token, "the expansion token") if token else find_filler_id(folder, tokenizer)
     document = TextRules(
-        length=min(whole(transformer, "document_length", file, most), most),
+        length=min(read_whole(transformer, "document_length", file, most), most),
         prompt=str(prompts.get("document") or ""),
         skipped=skipped["document"],
     )

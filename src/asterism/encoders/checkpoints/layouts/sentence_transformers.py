@@ -11,10 +11,10 @@ from ....files.checkpoint_files import is_there
 from ...graph.heads import DenseHead, Linear, Pooling, UnitLength
 from ...tokens import TextRules, TextTokenizer
 from ..checkpoint import Checkpoint, open_transformer, refuse_unknown
-from ..settings import optional_json, read_json, whole
-from ..tokenizers.files import files_read, longest
+from ..settings import read_json, read_optional_json, read_whole
+from ..tokenizers.files import list_files, read_longest
 from ..weights.files import open_weights
-from .modules import Module, dense_layer, module_files, modules
+from .modules import Module, list_module_files, read_dense_layer, read_modules
 
 FAMILY = "sentence-transformers"
 FILES = "modules.json, config.json, model.safetensors or pytorch_model.bin, tokenizer.json, 1_Pooling"
@@ -33,37 +33,37 @@ def recognises(folder: Path) -> bool:
 
 def read(folder: Path) -> Checkpoint:
     """The transformer may have a folder of its own, as older versions write it."""
-    listed = modules(folder)
+    listed = read_modules(folder)
     inside = listed[0].folder
     weights = open_weights(inside)
     transformer = open_transformer(inside, weights)
     refuse_unknown(weights, transformer, (), ("cls.", "lm_head."))
     tokenizer = TextTokenizer(inside)
     files = [inside / name for name in LENGTHS if is_there(inside / name)]
-    own, settings = read_json(files[0]) if files else {}, optional_json(folder / SETTINGS)
-    length = whole(own, "max_seq_length", files[0], 0) if files else 0
-    length = length or longest(inside, transformer.most_tokens)
+    own, settings = read_json(files[0]) if files else {}, read_optional_json(folder / SETTINGS)
+    length = read_whole(own, "max_seq_length", files[0], 0) if files else 0
+    length = length or read_longest(inside, transformer.most_tokens)
     rules = TextRules(length=min(length, transformer.most_tokens or length), lower=bool(own.get("do_lower_case")))
     return Checkpoint(
         family=FAMILY,
         folder=inside,
         transformer=transformer,
         tokenizer=tokenizer,
-        files=files_read(inside, tokenizer, weights, *files, folder / SETTINGS, *module_files(folder, listed[1:])),
-        document=_prompted(rules, settings, DOCUMENT_PROMPTS),
-        query=_prompted(rules, settings, ("query",)),
-        dense=_dense(folder, listed, transformer.hidden),
+        files=list_files(inside, tokenizer, weights, *files, folder / SETTINGS, *list_module_files(folder, listed[1:])),
+        document=_add_prompt(rules, settings, DOCUMENT_PROMPTS),
+        query=_add_prompt(rules, settings, ("query",)),
+        dense=_read_dense(folder, listed, transformer.hidden),
     )
 
 
-def _dense(folder: Path, listed: list[Module], width: int) -> DenseHead:
+def _read_dense(folder: Path, listed: list[Module], width: int) -> DenseHead:
     pooling: Pooling | None = None
     layers: list[Linear | UnitLength] = []
     for module in listed[1:]:
         if module.kind == "Pooling" and pooling is None and not layers:
-            pooling = _pooling(module)
+            pooling = _read_pooling(module)
         elif module.kind == "Dense" and pooling:
-            layer = dense_layer(module, width)
+            layer = read_dense_layer(module, width)
             width = len(layer.weight)
             layers.append(layer)
         elif module.kind == "Normalize" and pooling:
@@ -75,7 +75,7 @@ def _dense(folder: Path, listed: list[Module], width: int) -> DenseHead:
     return DenseHead(pooling, tuple(layers))
 
 
-def _pooling(module: Module) -> Pooling:
+def _read_pooling(module: Module) -> Pooling:
     """Newer files name the mode; older ones have a switch for each."""
     modes = module.settings.get("pooling_mode")
     on = [modes] if isinstance(modes, str) else list(modes or [])
@@ -92,7 +92,7 @@ def _pooling(module: Module) -> Pooling:
     return known[on[0]]
 
 
-def _prompted(rules: TextRules, settings: dict[str, Any], names: tuple[str, ...]) -> TextRules:
+def _add_prompt(rules: TextRules, settings: dict[str, Any], names: tuple[str, ...]) -> TextRules:
     """The first of these prompts; sentence-transformers 6 stops at "document" even where only "passage" is given."""
     prompts = settings.get("prompts") or {}
     chosen = next((prompts[name] for name in names if prompts.get(name) is not None), "")

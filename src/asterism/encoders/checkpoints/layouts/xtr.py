@@ -11,10 +11,10 @@ from ...graph.heads import MultiVectorHead, UnitLength
 from ...graph.t5 import T5
 from ...tokens import TextRules, TextTokenizer
 from ..checkpoint import TRANSFORMERS, Checkpoint, open_transformer, refuse_unknown
-from ..settings import optional_json, whole
-from ..tokenizers.files import files_read
+from ..settings import read_optional_json, read_whole
+from ..tokenizers.files import list_files
 from ..weights.files import open_weights
-from .modules import Module, dense_layer, module_files
+from .modules import Module, list_module_files, read_dense_layer
 
 FAMILY = "xtr"
 FILES = "config.json of a T5, model.safetensors or pytorch_model.bin, tokenizer.json, 2_Dense without bias"
@@ -23,12 +23,12 @@ LENGTH = 512
 
 def recognises(folder: Path) -> bool:
     """A T5 and 2_Dense without bias to a quarter of the width at most: sentence T5s keep nearly all of it."""
-    kind = TRANSFORMERS.get(str(optional_json(folder / "config.json").get("model_type")))
+    kind = TRANSFORMERS.get(str(read_optional_json(folder / "config.json").get("model_type")))
     file = folder / "2_Dense" / "config.json"
-    dense = optional_json(file)
+    dense = read_optional_json(file)
     if kind is not T5 or dense.get("bias", True):
         return False
-    return whole(dense, "out_features", file, 0) * 4 <= whole(dense, "in_features", file, 0)
+    return read_whole(dense, "out_features", file, 0) * 4 <= read_whole(dense, "in_features", file, 0)
 
 
 def read(folder: Path) -> Checkpoint:
@@ -38,15 +38,15 @@ def read(folder: Path) -> Checkpoint:
     refuse_unknown(weights, transformer, ())
     tokenizer = TextTokenizer(folder)
     place = folder / "2_Dense"
-    dense = Module("Dense", place, optional_json(place / "config.json"))
+    dense = Module("Dense", place, read_optional_json(place / "config.json"))
     rules = TextRules(length=LENGTH, lower=True)
     return Checkpoint(
         family=FAMILY,
         folder=folder,
         transformer=transformer,
         tokenizer=tokenizer,
-        files=files_read(folder, tokenizer, weights, *module_files(folder, [dense])),
+        files=list_files(folder, tokenizer, weights, *list_module_files(folder, [dense])),
         document=rules,
         query=rules,
-        multi=MultiVectorHead((dense_layer(dense, transformer.hidden), UnitLength())),
+        multi=MultiVectorHead((read_dense_layer(dense, transformer.hidden), UnitLength())),
     )

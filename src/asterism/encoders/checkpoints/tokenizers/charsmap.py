@@ -21,7 +21,7 @@ Units = npt.NDArray[np.uint32]
 _LABELS = np.arange(1, 256, dtype=np.uint32)
 
 
-def map_growth(charsmap: Any) -> int:
+def compute_map_growth(charsmap: Any) -> int:
     """Bytes that the map can make of one byte; ValueError where it is none."""
     try:
         if not isinstance(charsmap, str) or len(charsmap) > LARGEST_MAP:
@@ -33,8 +33,8 @@ def map_growth(charsmap: Any) -> int:
     if not 4 <= size <= len(raw) - 4 or size % 4:
         raise ValueError(f"a trie of {size} bytes in a map of {len(raw)}")
     trie, replacements = np.frombuffer(raw, "<u4", size // 4, 4), raw[4 + size :]
-    lengths = _lengths(replacements)
-    first, of_one = _step(trie, _offset(trie[:1]), lengths)
+    lengths = _compute_lengths(replacements)
+    first, of_one = _step(trie, _compute_offset(trie[:1]), lengths)
     _, of_two = _step(trie, first, lengths)
     # What is found by three bytes or more, as the longest of the published maps, counts a third.
     return max(1, of_one, math.ceil(of_two / 2), math.ceil(max(lengths, default=0) / 3))
@@ -49,17 +49,17 @@ def _step(trie: Units, nodes: Units, lengths: npt.NDArray[np.int64]) -> tuple[Un
     units = trie[places]
     fits = (units & np.uint32(0x800000FF)) == labels
     places, units = places[fits], units[fits]
-    following = places ^ _offset(units)
+    following = places ^ _compute_offset(units)
     leaves = following[(units >> 8 & 1).astype(bool)]
     values = trie[leaves[leaves < len(trie)]] & np.uint32(0x7FFFFFFF)
     return following, int(lengths[values[values < len(lengths)]].max(initial=0))
 
 
-def _offset(units: Units) -> Units:
+def _compute_offset(units: Units) -> Units:
     return np.asarray((units >> 10) << ((units & np.uint32(1 << 9)) >> 6), np.uint32)
 
 
-def _lengths(replacements: bytes) -> npt.NDArray[np.int64]:
+def _compute_lengths(replacements: bytes) -> npt.NDArray[np.int64]:
     """(bytes,) how long a replacement is that begins at each byte."""
     ends = np.append(np.flatnonzero(np.frombuffer(replacements, np.uint8) == 0), len(replacements))
     places = np.arange(len(replacements))

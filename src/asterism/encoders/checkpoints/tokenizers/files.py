@@ -7,15 +7,15 @@ from pathlib import Path
 from ....errors import CheckpointError
 from ....files.checkpoint_files import is_there
 from ...tokens import TextTokenizer
-from ..settings import optional_json
+from ..settings import read_optional_json
 from ..size_limits import LONGEST_TEXT
 from ..weights.tensors import Weights
 
 
-def special_token(folder: Path, kind: str) -> str | None:
+def find_special_token(folder: Path, kind: str) -> str | None:
     """The text of e.g. "mask_token", from special_tokens_map.json or tokenizer_config.json."""
     for name in ("special_tokens_map.json", "tokenizer_config.json"):
-        entry = optional_json(folder / name).get(kind)
+        entry = read_optional_json(folder / name).get(kind)
         if isinstance(entry, dict):
             entry = entry.get("content")
         if isinstance(entry, str):
@@ -23,42 +23,44 @@ def special_token(folder: Path, kind: str) -> str | None:
     return None
 
 
-def special_ids(folder: Path, tokenizer: TextTokenizer, kinds: tuple[str, ...]) -> frozenset[int]:
+def find_special_ids(folder: Path, tokenizer: TextTokenizer, kinds: tuple[str, ...]) -> frozenset[int]:
     """The ids of those special tokens, which must be named and exist."""
     found = []
     for kind in kinds:
-        token = special_token(folder, kind)
+        token = find_special_token(folder, kind)
         if token is None:
             raise CheckpointError(f"{folder} does not name its {kind}, expected it in special_tokens_map.json")
-        found.append(tokenizer.needed(token, f"the {kind}"))
+        found.append(tokenizer.require_id(token, f"the {kind}"))
     return frozenset(found)
 
 
-def filler_id(folder: Path, tokenizer: TextTokenizer) -> int:
+def find_filler_id(folder: Path, tokenizer: TextTokenizer) -> int:
     """[MASK], or the end token for a tokenizer without one: what queries are filled up with."""
     for kind in ("mask_token", "eos_token"):
-        token = special_token(folder, kind)
+        token = find_special_token(folder, kind)
         if token is not None:
-            return tokenizer.needed(token, f"the {kind}")
+            return tokenizer.require_id(token, f"the {kind}")
     raise CheckpointError(f"{folder} names neither mask_token nor eos_token, expected one to fill queries up with")
 
 
-def longest(folder: Path, most_tokens: int | None) -> int:
+def read_longest(folder: Path, most_tokens: int | None) -> int:
     """Tokens of a text: model_max_length of tokenizer_config.json, bounded by the positions."""
-    given = optional_json(folder / "tokenizer_config.json").get("model_max_length")
+    given = read_optional_json(folder / "tokenizer_config.json").get("model_max_length")
     # transformers writes 10^30 for "no limit".
     limits = [int(given)] if isinstance(given, int | float) and 0 < given < LONGEST_TEXT else []
     limits += [most_tokens] if most_tokens else []
     return min(limits, default=512)
 
 
-def skiplist(tokenizer: TextTokenizer, words: list[str]) -> frozenset[int]:
+def find_skipped_ids(tokenizer: TextTokenizer, words: list[str]) -> frozenset[int]:
     """Ids of words that are single tokens."""
-    ids = (tokenizer.id_of(word) for word in words)
+    ids = (tokenizer.find_id(word) for word in words)
     return frozenset(found for found in ids if found is not None)
 
 
-def files_read(folder: Path, tokenizer: TextTokenizer, weights: Weights, *others: Path) -> tuple[Path, ...]:
+def list_files(folder: Path, tokenizer: TextTokenizer, weights: Weights, *others: Path) -> tuple[Path, ...]:
     """All that decide what the model gives: its identity."""
     beside = [folder / name for name in ("config.json", "tokenizer_config.json", "special_tokens_map.json")]
-    return tuple(dict.fromkeys(file for file in (*beside, tokenizer.file, *weights.files(), *others) if is_there(file)))
+    return tuple(
+        dict.fromkeys(file for file in (*beside, tokenizer.file, *weights.list_files(), *others) if is_there(file))
+    )

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ....errors import CheckpointError
-from ..settings import shown
-from .charsmap import map_growth
+from ..settings import shorten
+from .charsmap import compute_map_growth
 
 MOST_STEPS = 32  # of one section
 DEEPEST = 4  # sequences inside of each other
@@ -44,10 +44,10 @@ def check_tokenizer(content: Any, file: Path) -> None:
     """Refuse what no published tokenizer has and what would hurt; the library checks the rest."""
     if not isinstance(content, dict) or not isinstance(content.get("model"), dict):
         raise CheckpointError(f"{file} has no model, expected a tokenizer.json")
-    steps = {section: list(_steps(content.get(section), section, file)) for section in SECTIONS}
+    steps = {section: list(_list_steps(content.get(section), section, file)) for section in SECTIONS}
     for growth in (
-        math.prod(_growth(step, file) for step in steps["normalizer"] + steps["pre_tokenizer"]),
-        math.prod(_pieces(step) for step in steps["post_processor"]),
+        math.prod(_compute_growth(step, file) for step in steps["normalizer"] + steps["pre_tokenizer"]),
+        math.prod(_count_repeats(step) for step in steps["post_processor"]),
     ):
         if growth > MOST_GROWTH:
             raise CheckpointError(
@@ -56,7 +56,7 @@ def check_tokenizer(content: Any, file: Path) -> None:
     _check_model(content["model"], file)
 
 
-def _steps(value: Any, section: str, file: Path) -> Iterator[Mapping[str, Any]]:
+def _list_steps(value: Any, section: str, file: Path) -> Iterator[Mapping[str, Any]]:
     """The single steps of a section, sequences opened."""
     inner, known = SECTIONS[section]
     level, steps = [] if value is None else [value], 0
@@ -72,7 +72,7 @@ def _steps(value: Any, section: str, file: Path) -> Iterator[Mapping[str, Any]]:
                 _check_values(step, section, file)
                 yield step
             else:
-                raise CheckpointError(f"{file}: {section} has {shown(step.get('type'))}, expected one of {known}")
+                raise CheckpointError(f"{file}: {section} has {shorten(step.get('type'))}, expected one of {known}")
         level = following
     if level:
         raise CheckpointError(f"{file}: {section} is nested more than {DEEPEST} times")
@@ -96,11 +96,11 @@ def _check_values(step: Mapping[str, Any], section: str, file: Path) -> None:
         raise CheckpointError(f"{file}: {section} is nested too deeply")
 
 
-def _growth(step: Mapping[str, Any], file: Path) -> int:
+def _compute_growth(step: Mapping[str, Any], file: Path) -> int:
     """Bytes that a step can make of one byte; 1 for the steps of which the file cannot choose it."""
     kind = step["type"]
     if kind == "Precompiled":
-        return _map_growth(step.get("precompiled_charsmap"), file)
+        return _compute_map_growth(step.get("precompiled_charsmap"), file)
     if kind == "ByteLevel":
         return 4 if step.get("add_prefix_space") else 2
     if kind not in PUT_IN:
@@ -112,27 +112,27 @@ def _growth(step: Mapping[str, Any], file: Path) -> int:
     return 1 + size  # put before each piece, or in place of an empty match
 
 
-def _map_growth(charsmap: Any, file: Path) -> int:
+def _compute_map_growth(charsmap: Any, file: Path) -> int:
     try:
-        return 1 if charsmap is None else map_growth(charsmap)
+        return 1 if charsmap is None else compute_map_growth(charsmap)
     except ValueError as error:
         raise CheckpointError(f"{file} has a precompiled_charsmap that cannot be used: {error}") from error
 
 
-def _pieces(step: Mapping[str, Any]) -> int:
+def _count_repeats(step: Mapping[str, Any]) -> int:
     """How often a template can repeat a text."""
     return max([1, *(len(step[name]) for name in ("single", "pair") if isinstance(step.get(name), list | str))])
 
 
 def _check_model(model: Mapping[str, Any], file: Path) -> None:
     if "type" in model and model["type"] not in MODELS:  # the first versions of the library did not write it
-        raise CheckpointError(f"{file} has a model {shown(model.get('type'))}, expected one of {', '.join(MODELS)}")
+        raise CheckpointError(f"{file} has a model {shorten(model.get('type'))}, expected one of {', '.join(MODELS)}")
     longest = model.get("max_input_chars_per_word", 100)
     if type(longest) is not int or not 0 <= longest <= LONGEST_WORD:
         raise CheckpointError(
-            f"{file}: max_input_chars_per_word is {shown(longest)}, expected a whole number from 0 to {LONGEST_WORD}"
+            f"{file}: max_input_chars_per_word is {shorten(longest)}, expected a whole number from 0 to {LONGEST_WORD}"
         )
     for name in ("continuing_subword_prefix", "end_of_word_suffix", "unk_token"):
         value = model.get(name)
         if value is not None and (not isinstance(value, str) or len(value) > LONGEST_STRING):
-            raise CheckpointError(f"{file}: {name} is {shown(value)}, expected a short string")
+            raise CheckpointError(f"{file}: {name} is {shorten(value)}, expected a short string")

@@ -9,8 +9,8 @@ from pathlib import Path
 from tokenizers import BertWordPieceTokenizer, Tokenizer
 
 from ....errors import AsterismError, CheckpointError
-from ....files.checkpoint_files import bounded_json, is_there, read_file
-from ..settings import optional_json
+from ....files.checkpoint_files import is_there, parse_bounded_json, read_file
+from ..settings import read_optional_json
 from .limits import check_tokenizer
 from .vocabulary_limits import check_vocabulary
 
@@ -24,25 +24,25 @@ def open_tokenizer(folder: Path) -> tuple[Path, Tokenizer]:
     if is_there(file):
         content = read_file(file, LARGEST_FILE)
         _check(file, content)
-        with library_errors(lambda error: CheckpointError(f"{file} cannot be read as a tokenizer: {error}")):
+        with translate_library_errors(lambda error: CheckpointError(f"{file} cannot be read as a tokenizer: {error}")):
             return file, Tokenizer.from_buffer(content)
     if is_there(words):
-        lower = bool(optional_json(folder / "tokenizer_config.json").get("do_lower_case", True))
-        vocabulary = _numbered_lines(words)
-        with library_errors(lambda error: CheckpointError(f"{words} cannot be read as a tokenizer: {error}")):
+        lower = bool(read_optional_json(folder / "tokenizer_config.json").get("do_lower_case", True))
+        vocabulary = _read_vocabulary(words)
+        with translate_library_errors(lambda error: CheckpointError(f"{words} cannot be read as a tokenizer: {error}")):
             return words, BertWordPieceTokenizer(vocabulary, lowercase=lower)._tokenizer
     raise CheckpointError(f"{folder} has neither tokenizer.json nor vocab.txt, expected the model's tokenizer")
 
 
 def _check(file: Path, content: bytes) -> None:
     """In a function of its own: what was parsed is gone before the library begins."""
-    parsed = bounded_json(file, content)
+    parsed = parse_bounded_json(file, content)
     check_tokenizer(parsed, file)
     check_vocabulary(parsed, file)
 
 
 @contextmanager
-def library_errors(told: Callable[[BaseException], AsterismError]) -> Iterator[None]:
+def translate_library_errors(told: Callable[[BaseException], AsterismError]) -> Iterator[None]:
     """The library raises plain Exceptions, and its panics are not even those."""
     try:
         yield
@@ -56,7 +56,7 @@ def library_errors(told: Callable[[BaseException], AsterismError]) -> Iterator[N
         raise told(error) from error
 
 
-def _numbered_lines(file: Path) -> dict[str, int]:
+def _read_vocabulary(file: Path) -> dict[str, int]:
     """A token in each line; of one that is there twice the last counts, as in the library."""
     content = read_file(file, LARGEST_FILE)
     if content.count(b"\n") > MOST_WORDS:

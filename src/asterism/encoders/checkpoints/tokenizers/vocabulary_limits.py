@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ....errors import CheckpointError
-from ..settings import shown
+from ..settings import shorten
 
 LONGEST_PIECE = 256  # bytes; SentencePiece makes none of more than 64
 MOST_NODES = 2_000_000  # of the tree; XLM-R's 250,000 pieces have 2.6 million bytes, but share their beginnings
@@ -28,7 +28,7 @@ def check_vocabulary(content: Mapping[str, Any], file: Path) -> None:
         _check_pieces(model.get("vocab"), file)
     added = content.get("added_tokens") or []
     if not isinstance(added, list) or not all(isinstance(token, dict) for token in added):
-        raise CheckpointError(f"{file}: added_tokens is {shown(added)}, expected a list of tokens")
+        raise CheckpointError(f"{file}: added_tokens is {shorten(added)}, expected a list of tokens")
     size = sum(len(str(token.get("content"))) for token in added)
     if size > MOST_ADDED:
         raise CheckpointError(f"{file} has {size} characters of added tokens, expected at most {MOST_ADDED}")
@@ -38,17 +38,17 @@ def _check_pieces(vocabulary: Any, file: Path) -> None:
     if not isinstance(vocabulary, list) or not all(
         isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], str) for entry in vocabulary
     ):
-        raise CheckpointError(f"{file}: vocab is {shown(vocabulary)}, expected a list of pieces and their scores")
+        raise CheckpointError(f"{file}: vocab is {shorten(vocabulary)}, expected a list of pieces and their scores")
     pieces = [entry[0].encode("utf-8", "replace") for entry in vocabulary]
     longest = max(map(len, pieces), default=0)
     if longest > LONGEST_PIECE:
         raise CheckpointError(f"{file} has a piece of {longest} bytes, expected at most {LONGEST_PIECE}")
     most = min(MOST_NODES, FREE_NODES + NODES_OF_A_PIECE * len(pieces))
-    if sum(map(len, pieces)) > most and (nodes := _prefixes(pieces, longest)) > most:
+    if sum(map(len, pieces)) > most and (nodes := _count_prefixes(pieces, longest)) > most:
         raise CheckpointError(f"{file} has pieces with {nodes} beginnings, expected at most {most}")
 
 
-def _prefixes(pieces: list[bytes], longest: int) -> int:
+def _count_prefixes(pieces: list[bytes], longest: int) -> int:
     """How many different beginnings they have: of each in order, those that the one before does not share."""
     ordered = np.sort(np.array(pieces, f"S{longest}"))
     letters = ordered.view(np.uint8).reshape(len(pieces), longest)

@@ -1,4 +1,4 @@
-"""A pickle of tensors, interpreted here: strings, numbers, tuples, dicts, lists, and the calls that `granted` knows.
+"""A pickle of tensors, interpreted here: strings, numbers, tuples, dicts, lists, and the calls that `grant` allows.
 
 Python's own unpickler allocates what a pickle announces, nests without end and hashes what is nested. This one knows
 the operations that torch.save writes, and each of them makes one small value: so a pickle of bounded size costs a
@@ -15,7 +15,7 @@ LARGEST_PICKLE = 16 << 20  # bytes
 MOST_OPERATIONS = 1_000_000  # about 40 a tensor
 MOST_ITEMS = 64  # of a tuple
 
-Granted = Callable[[str, str], Callable[..., Any]]  # module, name -> what a call of it makes
+Grant = Callable[[str, str], Callable[..., Any]]  # module, name -> what a call of it makes
 
 _MARK = object()
 _NUMBERS = {b"J": "<i", b"K": "<B", b"M": "<H", b"G": ">d"}
@@ -33,21 +33,21 @@ class PickleRefused(Exception):
 class Pickle:
     """One pickle and the stack that it works on."""
 
-    def __init__(self, content: bytes, granted: Granted, stored: Callable[[Any], Any]) -> None:
-        """`stored` gives the storage that a persistent id names."""
+    def __init__(self, content: bytes, grant: Grant, find_storage: Callable[[Any], Any]) -> None:
+        """`find_storage` gives the storage that a persistent id names."""
         if len(content) > LARGEST_PICKLE:
             raise PickleRefused(f"it has {len(content)} bytes, expected at most {LARGEST_PICKLE}")
         self._content, self._place = content, 0
-        self._granted, self._stored = granted, stored
+        self._grant, self._find_storage = grant, find_storage
         self._stack: list[Any] = []
         self._memo: dict[int, Any] = {}
 
     def load(self) -> Any:
         """The value that it describes."""
         for _ in range(MOST_OPERATIONS):
-            operation = self._bytes(1)
+            operation = self._take_bytes(1)
             if operation == b".":
-                return self._popped()
+                return self._pop()
             self._do(operation)
         raise PickleRefused(f"it has more than {MOST_OPERATIONS} operations")
 
@@ -55,93 +55,93 @@ class Pickle:
         """One operation; which one it is, in the order of how often."""
         stack = self._stack
         if operation in _PUTS:
-            self._memo[self._number(_PUTS[operation])] = self._top()
+            self._memo[self._take_number(_PUTS[operation])] = self._peek()
         elif operation in _GETS:
-            stack.append(self._remembered(self._number(_GETS[operation])))
+            stack.append(self._recall(self._take_number(_GETS[operation])))
         elif operation in _NUMBERS:
-            stack.append(self._number(_NUMBERS[operation]))
+            stack.append(self._take_number(_NUMBERS[operation]))
         elif operation in _TEXTS:
-            stack.append(self._text(self._number(_TEXTS[operation])))
+            stack.append(self._take_text(self._take_number(_TEXTS[operation])))
         elif operation in _CONSTANTS:
             stack.append(_CONSTANTS[operation])
         elif operation == b"(":
             stack.append(_MARK)
         elif operation == b"t":
-            stack.append(_flat_tuple(self._since_mark()))
+            stack.append(_make_tuple(self._pop_to_mark()))
         elif operation in _TUPLES:
-            items = [self._popped() for _ in range(_TUPLES[operation])]
-            stack.append(_flat_tuple(items[::-1]))
+            items = [self._pop() for _ in range(_TUPLES[operation])]
+            stack.append(_make_tuple(items[::-1]))
         elif operation == b"R":
             self._call()
         elif operation == b"Q":
-            stack.append(self._stored(self._popped()))
+            stack.append(self._find_storage(self._pop()))
         else:
-            self._do_rarely(operation)
+            self._do_rare(operation)
 
-    def _do_rarely(self, operation: bytes) -> None:
+    def _do_rare(self, operation: bytes) -> None:
         stack = self._stack
         if operation == b"c":
-            stack.append(self._granted(self._line(), self._line()))
+            stack.append(self._grant(self._take_line(), self._take_line()))
         elif operation == b"\x93":
-            name, module = self._popped(), self._popped()
-            stack.append(self._granted(str(module), str(name)))
+            name, module = self._pop(), self._pop()
+            stack.append(self._grant(str(module), str(name)))
         elif operation in (b"}", b"]"):
             stack.append({} if operation == b"}" else [])
         elif operation in (b"s", b"u"):
-            items = self._since_mark() if operation == b"u" else [self._popped(), self._popped()][::-1]
-            _fill(self._top(), items)
+            items = self._pop_to_mark() if operation == b"u" else [self._pop(), self._pop()][::-1]
+            _fill(self._peek(), items)
         elif operation in (b"a", b"e"):
-            items = self._since_mark() if operation == b"e" else [self._popped()]
-            _append(self._top(), items)
+            items = self._pop_to_mark() if operation == b"e" else [self._pop()]
+            _append(self._peek(), items)
         elif operation == b"b":
-            self._popped()  # the state of a state dict: versions of its modules, which nobody needs
+            self._pop()  # the state of a state dict: versions of its modules, which nobody needs
         elif operation == b"\x8a":
-            stack.append(int.from_bytes(self._bytes(self._number("<B")), "little", signed=True))
+            stack.append(int.from_bytes(self._take_bytes(self._take_number("<B")), "little", signed=True))
         elif operation == b"\x94":
-            self._memo[len(self._memo)] = self._top()
+            self._memo[len(self._memo)] = self._peek()
         elif operation in (b"\x80", b"\x95"):
-            self._bytes(1 if operation == b"\x80" else 8)  # the protocol's number, a frame's length
+            self._take_bytes(1 if operation == b"\x80" else 8)  # the protocol's number, a frame's length
         else:
             raise PickleRefused(f"operation {operation!r} at byte {self._place - 1} is none that describes tensors")
 
     def _call(self) -> None:
-        arguments, function = self._popped(), self._popped()
+        arguments, function = self._pop(), self._pop()
         if not callable(function) or not isinstance(arguments, tuple):
             raise PickleRefused(f"a call at byte {self._place - 1} of something that is no function")
         self._stack.append(function(*arguments))
 
-    def _bytes(self, count: int) -> bytes:
+    def _take_bytes(self, count: int) -> bytes:
         found = self._content[self._place : self._place + count]
         if len(found) != count:
             raise PickleRefused("it ends too early")
         self._place += count
         return found
 
-    def _number(self, form: str) -> Any:
-        return struct.unpack(form, self._bytes(struct.calcsize(form)))[0]
+    def _take_number(self, form: str) -> Any:
+        return struct.unpack(form, self._take_bytes(struct.calcsize(form)))[0]
 
-    def _text(self, length: int) -> str:
-        return self._bytes(length).decode("utf-8", "surrogatepass")
+    def _take_text(self, length: int) -> str:
+        return self._take_bytes(length).decode("utf-8", "surrogatepass")
 
-    def _line(self) -> str:
+    def _take_line(self) -> str:
         end = self._content.find(b"\n", self._place)
-        return self._bytes(max(end - self._place, 0) + 1)[:-1].decode("ascii", "replace")
+        return self._take_bytes(max(end - self._place, 0) + 1)[:-1].decode("ascii", "replace")
 
-    def _top(self) -> Any:
+    def _peek(self) -> Any:
         if not self._stack or self._stack[-1] is _MARK:
             raise PickleRefused("it takes a value where there is none")
         return self._stack[-1]
 
-    def _popped(self) -> Any:
-        self._top()
+    def _pop(self) -> Any:
+        self._peek()
         return self._stack.pop()
 
-    def _remembered(self, number: int) -> Any:
+    def _recall(self, number: int) -> Any:
         if number not in self._memo:
             raise PickleRefused(f"it has no value of number {number}")
         return self._memo[number]
 
-    def _since_mark(self) -> list[Any]:
+    def _pop_to_mark(self) -> list[Any]:
         items: list[Any] = []
         while self._stack:
             value = self._stack.pop()
@@ -151,7 +151,7 @@ class Pickle:
         raise PickleRefused("it has no mark where there should be one")
 
 
-def _flat_tuple(items: list[Any]) -> tuple[Any, ...]:
+def _make_tuple(items: list[Any]) -> tuple[Any, ...]:
     """Tuples hold plain values and tuples of plain values: a tensor's arguments, with its shape among them."""
     nested = [value for item in items if isinstance(item, tuple) for value in item]
     if len(items) > MOST_ITEMS or any(isinstance(value, tuple | list | dict) for value in nested):

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ....errors import CheckpointError
-from ....files.checkpoint_files import bounded_json, opened
-from ..settings import read_json, shown
+from ....files.checkpoint_files import open_checkpoint_file, parse_bounded_json
+from ..settings import read_json, shorten
 from .tensors import BYTES, StoredTensor, Weights, is_shape
 
 TYPES = {
@@ -22,17 +22,17 @@ LARGEST_HEADER = 16 << 20  # bytes; 100 a tensor, so that the largest published 
 
 def read_safetensors(file: Path) -> Weights:
     """The header alone is read."""
-    with opened(file) as stream:
+    with open_checkpoint_file(file) as stream:
         size = os.fstat(stream.fileno()).st_size
         length = struct.unpack("<Q", stream.read(8))[0] if size >= 8 else 0
         if not 2 <= length <= min(LARGEST_HEADER, size - 8):
-            raise _damaged(file, f"a header of {length} bytes in a file of {size}")
+            raise _make_error(file, f"a header of {length} bytes in a file of {size}")
         content = stream.read(length)
-    header = bounded_json(file, content)
+    header = parse_bounded_json(file, content)
     if not isinstance(header, dict):
-        raise _damaged(file, f"a header that is a {type(header).__name__}, expected an object")
+        raise _make_error(file, f"a header that is a {type(header).__name__}, expected an object")
     base = 8 + length
-    tensors = {name: _stored(file, name, entry, base) for name, entry in header.items() if name != "__metadata__"}
+    tensors = {name: _read_entry(file, name, entry, base) for name, entry in header.items() if name != "__metadata__"}
     _refuse_gaps(file, list(tensors.values()), base, size)
     return Weights(file, tensors)
 
@@ -45,7 +45,7 @@ def read_shards(index: Path) -> Weights:
     merged: dict[str, StoredTensor] = {}
     for name in sorted(set(places.values())):
         if os.path.basename(name) != name or name in ("", ".", ".."):
-            raise CheckpointError(f"{index} names {shown(name)}, expected a file beside it")
+            raise CheckpointError(f"{index} names {shorten(name)}, expected a file beside it")
         for key, tensor in read_safetensors(index.parent / name).items():
             if key in merged:
                 raise CheckpointError(f"{tensor.file}: tensor {key!r} is in {merged[key].file.name} too")
@@ -53,20 +53,22 @@ def read_shards(index: Path) -> Weights:
     return Weights(index.parent, merged)
 
 
-def _stored(file: Path, name: str, entry: Any, base: int) -> StoredTensor:
+def _read_entry(file: Path, name: str, entry: Any, base: int) -> StoredTensor:
     if not isinstance(entry, dict) or not {"dtype", "shape", "data_offsets"} <= set(entry):
-        raise _damaged(file, f"tensor {name!r} without dtype, shape and data_offsets")
+        raise _make_error(file, f"tensor {name!r} without dtype, shape and data_offsets")
     kind = TYPES.get(entry["dtype"]) if isinstance(entry["dtype"], str) else None
     if kind is None:
-        raise _damaged(file, f"tensor {name!r} of type {shown(entry['dtype'])}, expected one of {', '.join(TYPES)}")
+        raise _make_error(
+            file, f"tensor {name!r} of type {shorten(entry['dtype'])}, expected one of {', '.join(TYPES)}"
+        )
     shape, offsets = entry["shape"], entry["data_offsets"]
     if not is_shape(shape):
-        raise _damaged(file, f"tensor {name!r} of shape {shown(shape)}")
+        raise _make_error(file, f"tensor {name!r} of shape {shorten(shape)}")
     if not (isinstance(offsets, list) and len(offsets) == 2 and all(type(offset) is int for offset in offsets)):
-        raise _damaged(file, f"tensor {name!r} at {shown(offsets)}")
+        raise _make_error(file, f"tensor {name!r} at {shorten(offsets)}")
     begin, end = offsets
     if begin < 0 or end - begin != math.prod(shape) * BYTES[kind]:
-        raise _damaged(file, f"tensor {name!r} of shape {shape} from byte {shown(begin)} to {shown(end)}")
+        raise _make_error(file, f"tensor {name!r} of shape {shape} from byte {shorten(begin)} to {shorten(end)}")
     return StoredTensor(file, name, kind, tuple(shape), base + begin, end - begin)
 
 
@@ -75,11 +77,11 @@ def _refuse_gaps(file: Path, tensors: list[StoredTensor], base: int, size: int) 
     end = base
     for tensor in sorted(tensors, key=lambda tensor: (tensor.offset, tensor.length)):
         if tensor.offset != end:
-            raise _damaged(file, f"tensor {tensor.name!r} at byte {tensor.offset - base}, expected {end - base}")
+            raise _make_error(file, f"tensor {tensor.name!r} at byte {tensor.offset - base}, expected {end - base}")
         end += tensor.length
     if end != size:
-        raise _damaged(file, f"{size} bytes, expected {end} by its header")
+        raise _make_error(file, f"{size} bytes, expected {end} by its header")
 
 
-def _damaged(file: Path, found: str) -> CheckpointError:
+def _make_error(file: Path, found: str) -> CheckpointError:
     return CheckpointError(f"{file} is no safetensors file, or is damaged: it has {found}")

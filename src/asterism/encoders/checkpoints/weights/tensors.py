@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....errors import CheckpointError
-from ....files.checkpoint_files import opened
+from ....files.checkpoint_files import open_checkpoint_file
 
 BYTES = {
     "float32": 4,
@@ -42,22 +42,22 @@ class StoredTensor:
 
     def read(self) -> npt.NDArray[np.float32]:
         """`shape` float32; a read-only view of the file where it is float32 already."""
-        return self._floats(0, self.length // BYTES[self.type]).reshape(self.shape)
+        return self._read_floats(0, self.length // BYTES[self.type]).reshape(self.shape)
 
     def is_finite(self) -> bool:
         """Whether there is neither NaN nor infinity in it; a part of it is looked at after the other."""
         values = self.length // BYTES[self.type]
         parts = ((first, min(CHECKED_VALUES, values - first)) for first in range(0, values, CHECKED_VALUES))
-        return all(bool(np.isfinite(self._floats(*part)).all()) for part in parts)
+        return all(bool(np.isfinite(self._read_floats(*part)).all()) for part in parts)
 
-    def _floats(self, first: int, count: int) -> npt.NDArray[np.float32]:
+    def _read_floats(self, first: int, count: int) -> npt.NDArray[np.float32]:
         """(count,) of its values, from the one of number `first`."""
         if self.type not in FLOATS:
             raise CheckpointError(f"{self.file}: tensor {self.name!r} is {self.type}, expected {', '.join(FLOATS)}")
         if count == 0:
             return np.zeros(0, np.float32)
         stored = np.uint16 if self.type == "bfloat16" else np.dtype(self.type)
-        with opened(self.file) as stream:  # a file that was cut since is an error, not a signal
+        with open_checkpoint_file(self.file) as stream:  # a file that was cut since is an error, not a signal
             place = self.offset + first * BYTES[self.type]
             values = np.asarray(np.memmap(stream, stored, "r", place, (count,)))
         if self.type == "bfloat16":  # the upper half of a float32
@@ -92,11 +92,11 @@ class Weights(Mapping[str, StoredTensor]):
         """Tensors."""
         return len(self._tensors)
 
-    def files(self) -> list[Path]:
+    def list_files(self) -> list[Path]:
         """The files that hold them."""
         return sorted({tensor.file for tensor in self._tensors.values()})
 
-    def shaped(self, name: str, shape: tuple[int, ...]) -> StoredTensor:
+    def find_shaped(self, name: str, shape: tuple[int, ...]) -> StoredTensor:
         """The tensor of that name, which must be of `shape`, made of floats and without NaN or infinity."""
         tensor = self[name]
         if tensor.shape != shape:
@@ -107,9 +107,9 @@ class Weights(Mapping[str, StoredTensor]):
             raise CheckpointError(f"{tensor.file}: tensor {tensor.name!r} has NaN or infinity: the file is damaged")
         return tensor
 
-    def matrix(self, name: str, columns: int) -> npt.NDArray[np.float32]:
+    def read_matrix(self, name: str, columns: int) -> npt.NDArray[np.float32]:
         """The values of a tensor (any number of rows, columns)."""
-        return self.shaped(name, (*self[name].shape[:1], columns)).read()
+        return self.find_shaped(name, (*self[name].shape[:1], columns)).read()
 
 
 def is_shape(extents: object) -> bool:

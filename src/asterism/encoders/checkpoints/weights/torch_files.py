@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ....errors import CheckpointError
-from ....files.checkpoint_files import opened
-from ..settings import shown
+from ....files.checkpoint_files import open_checkpoint_file
+from ..settings import shorten
 from .pickles import LARGEST_PICKLE, Pickle, PickleRefused
 from .tensors import BYTES, StoredTensor, Weights, is_shape
-from .zip_members import Member, members_of
+from .zip_members import Member, list_members
 
 STORAGES = {
     "FloatStorage": "float32", "HalfStorage": "float16", "BFloat16Storage": "bfloat16", "DoubleStorage": "float64",
@@ -43,11 +43,11 @@ class _Tensors:
     def __init__(self, file: Path, inside: str, members: Mapping[str, Member]) -> None:
         self._file, self._inside, self._members = file, inside, members
 
-    def granted(self, module: str, name: str) -> Callable[..., Any]:
+    def grant(self, module: str, name: str) -> Callable[..., Any]:
         if (module, name) == ("collections", "OrderedDict"):
             return lambda: {}
         if (module, name) == ("torch._utils", "_rebuild_tensor_v2"):
-            return self._tensor
+            return self._make_tensor
         if (module, name) == ("torch._utils", "_rebuild_parameter"):
             return lambda tensor, *_: tensor
         if module == "torch" and name in STORAGES:
@@ -57,13 +57,13 @@ class _Tensors:
             "Save the tensors alone, best as safetensors"
         )
 
-    def stored(self, entry: Any) -> StoredTensor:
+    def find_storage(self, entry: Any) -> StoredTensor:
         """The storage that a persistent id names: ("storage", class, key, device, elements)."""
         if not isinstance(entry, tuple) or len(entry) != 5:
-            raise PickleRefused(f"it refers to {shown(entry)}, expected a tensor's storage")
+            raise PickleRefused(f"it refers to {shorten(entry)}, expected a tensor's storage")
         label, storage, key, _, elements = entry
         if label != "storage" or not isinstance(storage, _Storage) or not _is_count(elements):
-            raise PickleRefused(f"it refers to {shown(entry)}, expected a tensor's storage")
+            raise PickleRefused(f"it refers to {shorten(entry)}, expected a tensor's storage")
         name = f"{self._inside}data/{key}"
         if name not in self._members:
             raise CheckpointError(f"{self._file} has no {name!r}: it is damaged")
@@ -74,9 +74,9 @@ class _Tensors:
             )
         return StoredTensor(self._file, str(key), storage.kind, (elements,), member.offset, member.length)
 
-    def _tensor(self, whole: Any, start: Any, shape: Any, stride: Any, *_: object) -> StoredTensor:
+    def _make_tensor(self, whole: Any, start: Any, shape: Any, stride: Any, *_: object) -> StoredTensor:
         if not isinstance(whole, StoredTensor) or not is_shape(shape) or not all(map(_is_count, (start, *stride))):
-            raise PickleRefused(f"a tensor of shape {shown(shape)}, which no tensor has")
+            raise PickleRefused(f"a tensor of shape {shorten(shape)}, which no tensor has")
         size = BYTES[whole.type]
         row_by_row = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
         if len(stride) != len(shape) or any(
@@ -91,15 +91,15 @@ class _Tensors:
 
 def read_torch_file(file: Path) -> Weights:
     """The tensors of a state dict, or of a plain mapping of names to tensors."""
-    with opened(file) as stream:
-        members = members_of(file, stream)
+    with open_checkpoint_file(file) as stream:
+        members = list_members(file, stream)
         pickles = [name for name in members if name.endswith("/data.pkl")]
         if len(pickles) != 1:
             raise CheckpointError(f"{file} has {len(pickles)} data.pkl, expected one as torch.save writes it")
-        content = _content(file, stream, members[pickles[0]])
+        content = _read_content(file, stream, members[pickles[0]])
     tensors = _Tensors(file, pickles[0].removesuffix("data.pkl"), members)
     try:
-        value = Pickle(content, tensors.granted, tensors.stored).load()
+        value = Pickle(content, tensors.grant, tensors.find_storage).load()
     except (PickleRefused, TypeError, UnicodeDecodeError) as error:  # TypeError: a call with other arguments
         raise CheckpointError(f"{file} is damaged, or holds more than tensors: {error}") from error
     if not isinstance(value, dict) or not all(isinstance(tensor, StoredTensor) for tensor in value.values()):
@@ -111,7 +111,7 @@ def _is_count(value: object) -> bool:
     return type(value) is int and 0 <= value < 1 << 63
 
 
-def _content(file: Path, stream: BinaryIO, member: Member) -> bytes:
+def _read_content(file: Path, stream: BinaryIO, member: Member) -> bytes:
     if member.length > LARGEST_PICKLE:
         raise CheckpointError(f"{file}: data.pkl has {member.length} bytes, expected at most {LARGEST_PICKLE}")
     stream.seek(member.offset)

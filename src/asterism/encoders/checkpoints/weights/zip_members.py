@@ -37,7 +37,7 @@ class _BoundedReads:
         return found
 
 
-def members_of(file: Path, stream: BinaryIO) -> dict[str, Member]:
+def list_members(file: Path, stream: BinaryIO) -> dict[str, Member]:
     """By name; all of them stored as they are, apart from each other, and inside of the file."""
     try:
         with zipfile.ZipFile(_BoundedReads(stream)) as archive:
@@ -55,7 +55,7 @@ def members_of(file: Path, stream: BinaryIO) -> dict[str, Member]:
             raise CheckpointError(f"{file}: {entry.filename!r} is there twice: it is damaged")
         if entry.header_offset < end:
             raise CheckpointError(f"{file}: {entry.filename!r} overlaps the member before: it is damaged")
-        begin = _begin(file, stream, entry)
+        begin = _find_begin(file, stream, entry)
         end = begin + entry.file_size
         if end > os.fstat(stream.fileno()).st_size:
             raise CheckpointError(f"{file}: {entry.filename!r} reaches beyond the file: it is damaged")
@@ -63,7 +63,7 @@ def members_of(file: Path, stream: BinaryIO) -> dict[str, Member]:
     return found
 
 
-def _begin(file: Path, stream: BinaryIO, entry: zipfile.ZipInfo) -> int:
+def _find_begin(file: Path, stream: BinaryIO, entry: zipfile.ZipInfo) -> int:
     """Where its bytes begin; the local header has its own idea of the extra field."""
     if entry.header_offset <= os.fstat(stream.fileno()).st_size:
         stream.seek(entry.header_offset)

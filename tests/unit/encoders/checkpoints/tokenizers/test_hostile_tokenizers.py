@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from tokenizers import normalizers
 
-from asterism.encoders.checkpoints.tokenizers.charsmap import map_growth
+from asterism.encoders.checkpoints.tokenizers.charsmap import compute_map_growth
 from asterism.encoders.checkpoints.tokenizers.limits import check_tokenizer
-from asterism.encoders.checkpoints.tokenizers.vocabulary_limits import _prefixes
+from asterism.encoders.checkpoints.tokenizers.vocabulary_limits import _count_prefixes
 from asterism.encoders.tokens import TextRules, TextTokenizer
 from asterism.errors import CheckpointError, EncodingError
 from tests import layouts
@@ -184,7 +184,9 @@ def test_pieces_that_would_fill_the_memory(tmp_path: Path, vocabulary: Any, mess
 
 def test_beginnings_are_counted_once() -> None:
     pieces = [b"a", b"ab", b"abc", b"b", "東京".encode(), "東".encode()]
-    assert _prefixes(pieces, max(map(len, pieces))) == len({piece[:i] for piece in pieces for i in range(1, 7)} - {b""})
+    assert _count_prefixes(pieces, max(map(len, pieces))) == len(
+        {piece[:i] for piece in pieces for i in range(1, 7)} - {b""}
+    )
 
 
 def test_the_growth_of_a_map() -> None:
@@ -194,9 +196,9 @@ def test_the_growth_of_a_map() -> None:
         normalizer = normalizers.Precompiled(raw)
         made = {byte: normalizer.normalize_str(chr(byte)) for byte in found if byte < 128}
         assert all(made[byte].encode() == found[byte] for byte in made)
-        assert map_growth(precompiled(found)) == max(map(len, found.values()))
-    assert map_growth(CHARSMAP) == 11
-    assert map_growth(precompiled({})) == 1
+        assert compute_map_growth(precompiled(found)) == max(map(len, found.values()))
+    assert compute_map_growth(CHARSMAP) == 11
+    assert compute_map_growth(precompiled({})) == 1
 
 
 def test_added_tokens_without_end(tmp_path: Path) -> None:

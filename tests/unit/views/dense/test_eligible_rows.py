@@ -8,23 +8,19 @@ import faiss
 import numpy as np
 import pytest
 
-from asterism.views.dense import choice as dense_choice
-from asterism.views.dense import segment as dense_segment
+from asterism.views.dense.eligible_rows import DensePolicy
 from asterism.views.dense.searcher import DenseSearcher
 from tests.unit.views.dense.rows import assert_exact, normal, segment_of
 
 
-def test_all_are_compared_if_the_graph_finds_too_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_are_compared_if_the_graph_finds_too_few(tmp_path: Path) -> None:
     """Only documents far from the query are eligible, and the graph search stops near the query."""
-    for module, name, value in ((dense_segment, "MANY", 1), (dense_choice, "STEP", 0), (dense_choice, "EXPLORED", 1)):
-        monkeypatch.setattr(module, name, value)
-    monkeypatch.setattr(dense_choice, "WIDER", 0)
-    monkeypatch.setattr(dense_choice, "COPIED", 0)
+    policy = DensePolicy(explored=1, wider=0, step=0, copied=0)
     vectors = normal(400)
     query = vectors[:1]
     mask = np.zeros(400, bool)
     mask[np.argsort(vectors @ query[0])[:15]] = True
-    searcher = DenseSearcher(tmp_path, [segment_of(tmp_path / "x", vectors)])
+    searcher = DenseSearcher(tmp_path, [segment_of(tmp_path / "x", vectors, True)], policy)
     index = searcher.segments[0].index()
     bits = faiss.IDSelectorBitmap(np.packbits(mask, bitorder="little"))
     assert (index.search(query, 10, params=faiss.SearchParametersHNSW(efSearch=1, sel=bits))[1] == -1).any()
@@ -45,4 +41,4 @@ def test_all_are_compared_if_the_graph_finds_too_few(tmp_path: Path, monkeypatch
     ],
 )
 def test_all_are_compared_where_the_graph_would_be_slower(k: int, count: int, documents: int, expected: bool) -> None:
-    assert dense_choice.compares_all(k, count, documents) == expected
+    assert DensePolicy().compares_all(k, count, documents) == expected

@@ -1,11 +1,9 @@
-"""Rankings behave like sequences; TREC run files are read back as they were written."""
+"""TREC run files are read back as they were written."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,38 +12,11 @@ from hypothesis import strategies as st
 
 from asterism.errors import InputError
 from asterism.files import bounded_lines
-from asterism.results import Hit, Ranking, read_trec_run, write_trec_run
-
-DOCUMENT: Any = "any document"
-HITS = tuple(Hit(rank, f"d{rank}", 1.0 / rank, DOCUMENT) for rank in (1, 2, 3))
-RANKING = Ranking("what?", "exact", HITS, {"encode": 0.01})
+from asterism.results import read_trec_run, write_trec_run
 
 WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=5)
 SCORES = st.floats(allow_nan=False, allow_infinity=False)
 RUNS = st.dictionaries(WORDS, st.dictionaries(WORDS, SCORES, min_size=1, max_size=5), max_size=4)
-
-
-def test_ranking_is_a_sequence() -> None:
-    assert isinstance(RANKING, Sequence)
-    assert len(RANKING) == 3
-    assert [hit.rank for hit in RANKING] == [1, 2, 3]
-    assert RANKING[0].id == "d1"
-    assert RANKING[-1] is HITS[-1]
-    assert RANKING[:2] == HITS[:2]
-    assert RANKING.ids == ["d1", "d2", "d3"]
-    assert HITS[1] in RANKING
-
-
-def test_an_empty_ranking_is_false() -> None:
-    empty = Ranking("what?", "exact", ())
-    assert not empty
-    assert empty.ids == []
-    assert empty.timings == {}
-
-
-def test_timings_do_not_tell_rankings_apart() -> None:
-    assert Ranking("what?", "exact", HITS, {"encode": 9.0}) == RANKING
-    assert Ranking("why?", "exact", HITS) != RANKING
 
 
 def test_run_lines(tmp_path: Path) -> None:
@@ -75,7 +46,7 @@ def test_run_round_trip(tmp_path_factory: pytest.TempPathFactory, run: dict[str,
         ({"q 1": {"a": 1.0}}, "t", r"query id 'q 1' is empty or has white space"),
         ({"q": {"a": 1.0, "a\tb": 1.0}}, "t", r"document id 'a\\tb' is empty or has white space"),
         ({"q": {"": 1.0}}, "t", r"document id '' is empty"),
-        ({"q": {"\ud800": 1.0}}, "t", r"document id '\\ud800' is no valid Unicode"),
+        ({"q": {"\ud800": 1.0}}, "t", r"document id '\\ud800' is not valid Unicode"),
         ({"q": {"a": 1.0}}, "two words", r"tag 'two words'"),
         ({"q": {"a": float("nan")}}, "t", r"query 'q', document 'a' has score nan"),
         ({"q": {"a": float("-inf")}}, "t", r"has score -inf, expected a finite number"),
@@ -101,7 +72,7 @@ def test_a_device_is_neither_replaced_nor_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "x.run")
     (tmp_path / "y.run").symlink_to("/dev/zero")
     for name in ("x.run", "y.run"):
-        with pytest.raises(InputError, match=r"cannot be written .it is no regular file"):
+        with pytest.raises(InputError, match=r"cannot be written .it is not a regular file"):
             write_trec_run(tmp_path / name, {"q": {"a": 1.0}}, "t")
         with pytest.raises(InputError, match=r"cannot be read .it is a (fifo|device), expected a regular file"):
             read_trec_run(tmp_path / name)
@@ -119,7 +90,7 @@ def test_a_link_in_the_place_of_the_temporary_file_is_not_followed(tmp_path: Pat
 def test_a_line_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounded_lines, "LONGEST_LINE", 1000)
     (tmp_path / "x.run").write_bytes(b"q" * 1001)
-    with pytest.raises(InputError, match=r"x\.run is no TREC run file: the line has more than 1,000 bytes"):
+    with pytest.raises(InputError, match=r"x\.run is not a TREC run file: the line has more than 1,000 bytes"):
         read_trec_run(tmp_path / "x.run")
 
 

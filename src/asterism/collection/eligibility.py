@@ -1,0 +1,52 @@
+"""Which documents a filter admits, remembered for the newest state."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from ..views.eligible import Mask
+from .catalog import CatalogReader
+from .filter_parsing import canonical, parse_filter
+from .policy import Policy
+from .snapshot import Snapshot
+
+
+class Eligibility:
+    """Of one collection; may be used by several threads."""
+
+    def __init__(self, policy: Policy) -> None:
+        """Nothing is remembered yet."""
+        self._policy = policy
+        self._known: dict[tuple[int, str], Mask] = {}
+        self._verified = False
+        self._guard = threading.Lock()
+
+    def find(self, snapshot: Snapshot, reader: CatalogReader, filter: Mapping[str, Any] | None) -> Mask | None:
+        """(documents,) those that are not deleted and fulfil the filter; None for all."""
+        if filter is None:
+            return None if snapshot.state.documents == len(snapshot.numbers) else snapshot.kept
+        condition = parse_filter(filter)
+        key = (snapshot.state.generation, canonical(filter))
+        found = self._known.get(key)
+        if found is None:
+            self._verify_fields(reader)
+            found = snapshot.match(condition, reader) & snapshot.kept
+            found.setflags(write=False)
+            with self._guard:
+                self._known[key] = found
+                while len(self._known) > self._policy.filters_kept:
+                    del self._known[next(iter(self._known))]
+        return found
+
+    def forget(self) -> None:
+        """A new state has other documents."""
+        self._known.clear()
+
+    def _verify_fields(self, reader: CatalogReader) -> None:
+        """Before the first filter is used on a small index: what a filter finds must be all there is."""
+        if not self._verified and os.stat(reader.path).st_size <= self._policy.verified_catalog:
+            reader.check()
+        self._verified = True

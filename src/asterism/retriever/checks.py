@@ -1,0 +1,39 @@
+"""What a caller may pass to a retriever."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import InputError, TextError
+
+LONGEST_QUERY = 100_000  # characters
+
+
+def check_kind(name: str, value: object, kind: Any, expected: str) -> None:
+    """Refuse a value of another type."""
+    if not isinstance(value, kind):
+        raise InputError(f"{name} is a {type(value).__name__}, expected {expected}")
+
+
+def is_id(id: object) -> bool:
+    """Whether it is a string that can be written as UTF-8: half a surrogate pair cannot."""
+    try:
+        return isinstance(id, str) and id.encode() is not None
+    except UnicodeEncodeError:
+        return False
+
+
+def check_id(id: object) -> None:
+    """Refuse what can be no document's id."""
+    if not is_id(id):
+        raise InputError(f"the id is {id!r}, expected a string of whole characters")
+
+
+def check_query(query: object) -> None:
+    """Refuse what is no text, or has no words, or too many."""
+    if not isinstance(query, str):
+        raise TextError(f"the query is a {type(query).__name__}, expected a string")
+    if not query.strip():
+        raise TextError("the query is empty, expected some words")
+    if len(query) > LONGEST_QUERY:
+        raise TextError(f"the query has {len(query):,} characters, expected at most {LONGEST_QUERY:,}: shorten it")

@@ -1,0 +1,56 @@
+"""Some queries, ready to be asked of every view of one state of a collection."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from ..collection.snapshot import Snapshot
+from ..representations import Representations
+from ..settings import TokenSearch, View
+from ..views.eligible import Mask
+from ..views.hits import SearchHits
+from ..views.searcher import Floats, Numbers, ViewSearcher
+
+
+class Asked:
+    """searchers, queries: for each view that is asked and can be searched."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        queries: Representations,
+        views: Collection[View],
+        tokens: TokenSearch,
+        eligible: Mask | None,
+        threads: int,
+    ) -> None:
+        """`tokens` says how token vectors are searched; eligible (documents,), None for all."""
+        searchers: dict[View, ViewSearcher[Any, Any]] = {}
+        if snapshot.dense is not None and "dense" in views:
+            searchers["dense"] = snapshot.dense
+        if snapshot.lexical is not None and "lexical" in views:
+            searchers["lexical"] = snapshot.lexical
+        if snapshot.multi is not None and "multi" in views:
+            searchers["multi"] = snapshot.multi.with_settings(tokens)
+        self.searchers = searchers
+        self.queries: dict[View, Any] = {view: searcher.prepare(queries) for view, searcher in searchers.items()}
+        self.count = len(queries)
+        self.counted = snapshot.lexical is not None and snapshot.lexical.counted
+        self.tokens = tokens
+        self.eligible = eligible
+        self.threads = threads
+
+    def search(self, view: View, k: int) -> SearchHits:
+        """Ids and scores (n, up to k); nothing for a view that cannot be searched."""
+        if view not in self.searchers:
+            return SearchHits.none(self.count)
+        return self.searchers[view].search(self.queries[view], k, self.eligible, self.threads)
+
+    def scores(self, view: View, query: int, documents: Numbers) -> Floats:
+        """Documents (m,) rising -> (m,)."""
+        return self.searchers[view].scores(self.queries[view][query], documents)
+
+    def explain(self, view: View, query: int, document: int) -> Floats:
+        """(parts of the document, parts of the query)."""
+        return self.searchers[view].explain(self.queries[view][query], document)

@@ -1,0 +1,112 @@
+"""The eligible documents of a dense segment, made ready for faiss: all, a few copied, or many by a bitmap.
+
+The fewer are eligible, the further a graph is explored, until comparing all of them costs less.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...storage.faults import damaged
+from ..eligible import Mask
+from .segment import OpenDense, flat_index
+
+Floats = npt.NDArray[np.float32]
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class DensePolicy:
+    """When the graph is searched, and how far.
+
+    explored    documents of the graph in view, for small k; with half as many some queries found none of the best
+    wider       times k in view, for large k
+    step        comparisons that take as long as one more document in view
+    copied      eligible documents that are copied: at most so many, and
+    small       at most this share of all, because a bitmap is as slow for a few as it is long
+    """
+
+    explored: int = 256
+    wider: int = 4
+    step: int = 20
+    copied: int = 8192
+    small: float = 0.2
+
+    def count_explored(self, k: int, eligible: int, documents: int) -> int:
+        """Documents of the graph that a search keeps in view, if so many of all are eligible."""
+        return max(self.explored, self.wider * k) * documents // eligible
+
+    def compares_all(self, k: int, eligible: int, documents: int) -> bool:
+        """Whether the graph would not be faster."""
+        return self.step * self.count_explored(k, eligible, documents) >= eligible
+
+
+class EligibleRows:
+    """Of one segment; serves any number of searches, of several threads at once."""
+
+    def __init__(self, segment: OpenDense, eligible: Mask | None, policy: DensePolicy) -> None:
+        """eligible (documents,); None for all."""
+        self._policy = policy
+        self._segment = segment
+        self._documents = segment.facts.documents
+        self._count = self._documents if eligible is None else int(np.count_nonzero(eligible))
+        self._plan: tuple[int, Any, Any] = (0, None, None)  # kept: faiss's Python objects take a while to make
+        self._copied: tuple[Any, Numbers] | None = None
+        self._selector: Any = None
+        if eligible is None or self._count in (0, self._documents):
+            return
+        if self._count <= min(policy.copied, policy.small * self._documents):
+            places = np.flatnonzero(eligible)
+            self._copied = flat_index(segment.vectors[places]), places
+        else:
+            import faiss
+
+            self._selector = faiss.IDSelectorBitmap(np.packbits(eligible, bitorder="little"))
+
+    def find_nearest(self, queries: Floats, k: int, threads: int) -> Numbers:
+        """(n, k) documents of this segment, or (n, eligible) if they are fewer."""
+        import faiss
+
+        k = min(k, self._count)
+        if k == 0 or not len(queries):
+            return np.empty((len(queries), k), np.int64)
+        faiss.omp_set_num_threads(threads)
+        if self._copied is not None:
+            index, places = self._copied
+            return np.asarray(places[self._refuse_missing(_search(index, None, queries, k))])
+        plan = self._plan
+        if plan[0] != k:
+            everything = self._policy.compares_all(k, self._count, self._documents)
+            plan = self._plan = (k, *self._choose_index(k, everything))
+        found = _search(*plan[1:], queries, k)
+        if found.min() < 0:  # the graph led to fewer than there are
+            found = _search(*self._choose_index(k, True), queries, k)
+        return self._refuse_missing(found)
+
+    def _refuse_missing(self, found: Numbers) -> Numbers:
+        """What was found, if it is as many as there must be: faiss leaves out what cannot be compared."""
+        if found.min() < 0:
+            raise damaged(self._segment.folder.path, "has a vector with NaN or infinity")
+        return found
+
+    def _choose_index(self, k: int, everything: bool) -> tuple[Any, Any]:
+        """An index of faiss and how it is searched: the graph, or everything that is eligible."""
+        import faiss
+
+        index = self._segment.index()
+        params = None if self._selector is None else faiss.SearchParameters(sel=self._selector)
+        if not self._segment.has_graph:
+            return index, params
+        if everything:
+            return faiss.downcast_index(index.storage), params
+        explored = self._policy.count_explored(k, self._count, self._documents)
+        return index, faiss.SearchParametersHNSW(efSearch=explored, sel=self._selector)
+
+
+def _search(index: Any, params: Any, queries: Floats, k: int) -> Numbers:
+    ids: Numbers = index.search(queries, k, params=params)[1]
+    return ids

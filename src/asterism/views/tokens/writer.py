@@ -1,0 +1,144 @@
+"""Token vectors written as one segment, chunk after chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import VectorsError
+from ...kernels import _native
+from ...representations.token_vectors import TokenVectors, check_finite
+from ...settings import TokenBuild
+from ...storage.arrays import ArrayWriter, write_arrays
+from ...storage.folders import fsync_folder
+from ..in_order import in_order
+from .residual_codec import ResidualCodec
+from .segment import MOST_DOCUMENTS, TokenFacts, stored_dtype
+
+SAFE_IN_FLOAT16 = 1024.0  # no coordinate of up to 4096 dimensions is larger than 64 times the largest rotated one
+CHANGED = "the vectors changed between the first reading and the second, expected the same ones twice"
+
+
+def write_tokens(
+    folder: Path,
+    name: str,
+    chunks: Iterable[TokenVectors],
+    documents: int,
+    tokens: int,
+    codec: ResidualCodec,
+    settings: TokenBuild,
+    threads: int,
+) -> TokenFacts:
+    """Encode chunk after chunk into folder/name; memory is a chunk, and up to 16 bytes a token for the lists."""
+    if documents > MOST_DOCUMENTS:
+        raise VectorsError(f"{documents} documents were given, expected at most {MOST_DOCUMENTS} in one segment")
+    target = folder / name
+    target.mkdir()
+    coded = codec.bits < 16
+    shapes: dict[str, tuple[npt.DTypeLike, tuple[int, ...]]] = {
+        "centroids": (np.uint32, (tokens,)),
+        "codes": (stored_dtype(codec.bits), (tokens, codec.row_bytes if coded else codec.dimensions)),
+    }
+    if coded:
+        shapes["scales"] = (np.float16, (tokens,))
+    if settings.refinement == "float16":
+        shapes["fine"] = (np.float16, (tokens, codec.dimensions))
+    with ExitStack() as closing:
+        writers = {
+            key: closing.enter_context(ArrayWriter(target / f"{key}.npy", dtype, shape))
+            for key, (dtype, shape) in shapes.items()
+        }
+        nearest, offsets = _encode_chunks(chunks, documents, tokens, codec, settings, threads, writers)
+        files = {f"{key}.npy": writer.close() for key, writer in writers.items()}
+    small = inverted_lists(nearest, offsets, len(codec.centroids))
+    if not settings.fixed:
+        small["offsets"] = offsets
+    files.update(write_arrays(target, small))
+    fsync_folder(target)
+    return TokenFacts(name, documents, tokens, small["list_places"].dtype.name, files)
+
+
+def _encode_chunks(
+    chunks: Iterable[TokenVectors],
+    documents: int,
+    tokens: int,
+    codec: ResidualCodec,
+    settings: TokenBuild,
+    threads: int,
+    writers: dict[str, ArrayWriter],
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+    """Feed the writers; returns the centroid of every token and the documents' offsets."""
+    all_nearest = np.empty(tokens, np.uint32)
+    offsets = np.zeros(documents + 1, np.int64)
+
+    def placed() -> Iterator[tuple[TokenVectors, int]]:
+        """Each chunk with its first row, once it is known to have room."""
+        seen_documents = seen_tokens = 0
+        for chunk in chunks:
+            ends = slice(seen_documents + 1, seen_documents + len(chunk) + 1)
+            if seen_tokens + len(chunk.flat) > tokens or seen_documents + len(chunk) > documents:
+                raise VectorsError(CHANGED)
+            if settings.fixed and (np.diff(chunk.offsets) != settings.fixed).any():
+                raise VectorsError(
+                    f"a document does not have {settings.fixed} vectors, as fixed={settings.fixed} promises"
+                )
+            offsets[ends] = seen_tokens + chunk.offsets[1:]
+            yield chunk, seen_tokens
+            seen_documents += len(chunk)
+            seen_tokens += len(chunk.flat)
+        if (seen_documents, seen_tokens) != (documents, tokens):
+            raise VectorsError(CHANGED)
+
+    def encoded(placed_chunk: tuple[TokenVectors, int]) -> tuple[int, dict[str, npt.NDArray[Any]]]:
+        chunk, first_row = placed_chunk
+        return first_row, _encoded(chunk, first_row, codec, settings)
+
+    for first_row, arrays in in_order(encoded, placed(), threads):
+        nearest = arrays["centroids"]
+        all_nearest[first_row : first_row + len(nearest)] = nearest
+        for name, rows in arrays.items():
+            writers[name].write(rows)
+    return all_nearest, offsets
+
+
+def _encoded(
+    chunk: TokenVectors, first_row: int, codec: ResidualCodec, settings: TokenBuild
+) -> dict[str, npt.NDArray[Any]]:
+    """What the arrays of a segment get of a chunk (n vectors), each (n, …); on one thread."""
+    rotated = codec.rotated(chunk.flat, 1)
+    check_finite(rotated, "the vectors", first_row)  # what is not finite, rotation does not make finite
+    halves = settings.bits == 16 or settings.refinement == "float16"
+    if halves and np.abs(rotated).max(initial=0) > SAFE_IN_FLOAT16:
+        _refuse_beyond_float16(chunk, first_row)
+    nearest = codec.nearest(rotated, 1)
+    arrays: dict[str, npt.NDArray[Any]] = {"centroids": nearest, "codes": chunk.flat}
+    if codec.bits < 16:
+        arrays["codes"], arrays["scales"] = codec.encode(rotated, nearest, 1)
+    if settings.refinement == "float16":
+        arrays["fine"] = chunk.flat
+    return arrays
+
+
+def _refuse_beyond_float16(chunk: TokenVectors, first_row: int) -> None:
+    beyond = np.flatnonzero((np.abs(chunk.flat) > np.finfo(np.float16).max).any(axis=1))
+    if beyond.size:
+        raise VectorsError(f"the vectors: row {first_row + beyond[0]} is beyond float16, expected numbers up to 65504")
+
+
+def inverted_lists(
+    nearest: npt.NDArray[np.uint32], offsets: npt.NDArray[np.int64], centroids: int
+) -> dict[str, npt.NDArray[Any]]:
+    """nearest (T,), offsets (D + 1,) -> tokens by centroid: starts (K + 1,), documents (T,), places (T,)."""
+    starts, documents, places = _native.inverted_lists(nearest, offsets, centroids)
+    longest = int(np.diff(offsets).max(initial=1))
+    return {"list_starts": starts, "list_documents": documents, "list_places": places.astype(place_dtype(longest))}
+
+
+def place_dtype(longest: int) -> np.dtype[np.unsignedinteger]:
+    """The smallest type that numbers the tokens of a document of `longest`."""
+    return np.min_scalar_type(longest - 1)
