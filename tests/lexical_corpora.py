@@ -16,7 +16,7 @@ from asterism.views.lexical.searcher import LexicalSearcher
 from asterism.views.lexical.segment import open_lexical
 from asterism.views.lexical.writer import write_lexical
 
-HASH = 0x7FFF_FFFF_FFFF  # terms use the whole range of 64 bits
+HASH = 0x7FFF_FFFF_FFFF  # so that terms need 64 bits
 
 
 def make_entries(
