@@ -89,7 +89,7 @@ def test_jsonl_forms(line: str, expected: Document, tmp_path: Path) -> None:
     ("line", "message"),
     [
         (b'{"_id": "x", "text": "t"', "not JSON .* at column 25"),
-        (b"text", "not JSON .* expected one JSON object a line"),
+        (b"text", "not JSON .* expected one JSON object per line"),
         (b"[]", "a list, expected one JSON object"),
         (b"null", "null, expected"),
         (b"3", "a number, expected"),
@@ -105,8 +105,8 @@ def test_jsonl_forms(line: str, expected: Document, tmp_path: Path) -> None:
         (b'{"_id": "x", "text": "t", "title": []}', "document 'x': title is a list"),
         (b'{"_id": "x", "text": "t", "metadata": []}', "metadata is a list, expected an object"),
         (b'{"_id": "x", "text": "t", "y": 1, "metadata": {"y": 1}}', "'y' is both in the object and in its metadata"),
-        (b'{"_id": "x", "text": "t", "y": NaN}', "NaN is no JSON number"),
-        (b'{"_id": "x", "text": "t", "y": -Infinity}', "-Infinity is no JSON number"),
+        (b'{"_id": "x", "text": "t", "y": NaN}', "NaN is not a JSON number"),
+        (b'{"_id": "x", "text": "t", "y": -Infinity}', "-Infinity is not a JSON number"),
         (b'{"_id": "x", "text": "t", "y": 1e999}', r"metadata\['y'\] is inf"),
         (b'{"_id": "x", "text": "t", "y": 9223372036854775808}', "beyond 64 bits"),
         (b'{"_id": "x", "text": "t", "y": ' + b"9" * 5000 + b"}", "not usable JSON"),
@@ -194,7 +194,7 @@ def test_tsv(content: str, expected: list[Document], packed: bool, tmp_path: Pat
         ("a\tb\nc\td\te", 2, r"3 columns, expected 2 \(_id, text\) as in the first line"),
         ("\n\na\tb\tc\nd\te", 4, "2 columns, expected 3"),
         ("id\ttitle\na\tb", 1, "no column text: it has id, title"),
-        ("id\ttext\tTEXT", 1, "column 3 of the header is 'text', expected a name of its own"),
+        ("id\ttext\tTEXT", 1, "column 3 of the header is 'text', expected a unique name"),
         ("id\ttext\t", 1, "column 3 of the header is ''"),
         ("id\ttext\nb", 2, "1 columns, expected 2"),
         ("a\tb\n\tc", 2, "the id is empty"),
@@ -251,7 +251,7 @@ def test_bad_texts(tmp_path: Path) -> None:
     with pytest.raises(DocumentError, match=r"x.txt:5: document 'x.txt#3': text has a NUL at character 5"):
         list(read_text_folder(tmp_path))
     file.unlink()
-    with pytest.raises(DocumentError, match=r"no .txt or .md file below"):
+    with pytest.raises(DocumentError, match=r"it has no .txt or .md file"):
         list(read_text_folder(tmp_path))
     with pytest.raises(DocumentError, match=r"cannot be read .No such file"):
         list(read_text_folder(tmp_path / "missing"))
@@ -268,7 +268,7 @@ def test_a_beir_folder(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["x.pdf", "x", "x.txt.gz", "x.gz"])
 def test_unknown_kinds(name: str, tmp_path: Path) -> None:
-    with pytest.raises(DocumentError, match=r"kind that is not known, expected a \.jsonl, \.json or \.tsv file"):
+    with pytest.raises(DocumentError, match=r"not of a known kind, expected a \.jsonl, \.json or \.tsv file"):
         read_documents(write(tmp_path / name, "x"))
 
 
@@ -361,7 +361,7 @@ def test_a_pipe_and_a_device_are_not_waited_for(read: Callable[[Path], Iterator[
     os.mkfifo(tmp_path / "x.txt")
     (tmp_path / "y.txt").symlink_to("/dev/zero")
     for name, kind in (("x.txt", "fifo"), ("y.txt", "device")):
-        with pytest.raises(DocumentError, match=f"{kind}, expected|no .txt or .md file below|Not a directory"):
+        with pytest.raises(DocumentError, match=f"{kind}, expected|it has no .txt or .md file|Not a directory"):
             list(read(tmp_path / name))
 
 

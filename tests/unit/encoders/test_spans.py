@@ -187,7 +187,7 @@ def test_prompts(tmp_path: Path) -> None:
 
 
 def test_no_spans(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="'multi' was asked for, but this model has dense"):
+    with pytest.raises(InputError, match="'multi' was requested, but this model has dense"):
         asterism.load_encoder(layouts.sentence_transformer(tmp_path / "dense")).document_spans("fox")
     encoder = asterism.load_encoder(layouts.colbert(tmp_path / "colbert"))
     with pytest.raises(TextError, match="text 0 is a list"):

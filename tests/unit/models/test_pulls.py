@@ -94,5 +94,5 @@ def test_a_folder_without_a_lock_yet(tmp_path: Path) -> None:
 
 def test_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(DownloadError, match="set ASTERISM_CACHE to use another place"):
+    with pytest.raises(DownloadError, match="set ASTERISM_CACHE to another folder"):
         pull_into_cache(GOOD, HASHES, tmp_path / "file" / "x")

@@ -61,7 +61,7 @@ def test_good_files_arrive(cache: Path) -> None:
     ("source", "message"),
     [
         (Files((("config.json", b"{}"), ("sub/weights.bin", b"1234"))), r"weights\.bin has sha256 .*, expected"),
-        (Files((("config.json", b"{}"),)), r"weights\.bin did not come"),
+        (Files((("config.json", b"{}"),)), r"weights\.bin was not downloaded"),
         (Files((("config.json", b"broken"),)), "line went dead"),
     ],
 )
@@ -93,7 +93,7 @@ def test_hashes_that_nobody_knew_are_kept(cache: Path) -> None:
 def test_the_next_source_is_tried(cache: Path) -> None:
     bad = Files((("config.json", b"broken"),))
     assert registry.fetch_model(registry.NamedModel("x", "", 1, HASHES, (bad, GOOD))) == cache / "models" / "x"
-    with pytest.raises(DownloadError, match=r"y could not be fetched\n.*line went dead"):
+    with pytest.raises(DownloadError, match=r"y could not be downloaded\n.*line went dead"):
         registry.fetch_model(registry.NamedModel("y", "", 1, HASHES, (bad,)))
 
 

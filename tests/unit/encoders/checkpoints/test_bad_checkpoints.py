@@ -62,7 +62,7 @@ def test_tensors(good: Path, tmp_path: Path, change: Callable[[dict[str, Any]], 
 @pytest.mark.parametrize(
     ("file", "key", "value", "message"),
     [
-        ("config.json", "model_type", "mamba", r"model_type 'mamba' cannot run"),
+        ("config.json", "model_type", "mamba", r"model_type 'mamba' has no ONNX graph"),
         ("config.json", "vocab_size", 50, r"word_embeddings.weight' has shape"),
         ("config.json", "hidden_act", "swish", r"activation 'swish'"),
         ("config.json", "num_attention_heads", 5, r"5 heads"),
@@ -78,7 +78,7 @@ def test_tensors(good: Path, tmp_path: Path, change: Callable[[dict[str, Any]], 
         ),
         ("artifact.metadata", "query_maxlen", [1], r"query_maxlen is \[1\], expected a whole number"),
         ("artifact.metadata", "doc_maxlen", 4, r"documents of 4 tokens, expected at least 7"),
-        ("artifact.metadata", "doc_token_id", "[D]", r"no token '\[D\]', expected it as the documents' marker"),
+        ("artifact.metadata", "doc_token_id", "[D]", r"no token '\[D\]', expected one for the documents' marker"),
     ],
 )
 def test_settings(good: Path, tmp_path: Path, file: str, key: str, value: Any, message: str) -> None:
@@ -132,7 +132,7 @@ def test_vocabulary_must_fit(good: Path, tmp_path: Path) -> None:
 
 
 def test_no_model(tmp_path: Path) -> None:
-    with pytest.raises(UnknownModel, match="no model of a known layout"):
+    with pytest.raises(UnknownModel, match="not a model of a known layout"):
         asterism.load_encoder(tmp_path)
     with pytest.raises(UnknownModel, match="did you mean 'all-MiniLM-L6-v2'"):
         asterism.load_encoder("all-MiniLM-L6-v3")
@@ -183,9 +183,9 @@ def test_links_are_followed(good: Path, tmp_path: Path) -> None:
             r"has shape \(64, 192\), expected \(64, 32\)",
         ),
         ({"lexical": {"layer": {"linear": "projection"}, "dropped": []}}, "has 16 rows, expected 1"),
-        ({"dense": {"pooling": "cls", "layers": ["unit"]}}, "'unit' is no layer"),
+        ({"dense": {"pooling": "cls", "layers": ["unit"]}}, "'unit' is not a layer"),
         ({"lexical": None}, "'lexical.bias' is not used"),
-        ({"query": {"lenght": 3}}, "'lenght' is no token rule"),
+        ({"query": {"lenght": 3}}, "'lenght' is not a token rule"),
     ],
 )
 def test_our_own_layout(tmp_path: Path, change: dict[str, Any], message: str) -> None:

@@ -63,7 +63,7 @@ def test_sizes_of_an_architecture_that_is_not_known(models: dict[str, Path], tmp
         folder = shutil.copytree(models["bert"], tmp_path / name)
         content = json.loads((folder / "config.json").read_text())
         write(folder / "config.json", content | {"model_type": "mamba", name: value})
-        with pytest.raises(CheckpointError, match=f"{name} is {value}, but the weights have"):
+        with pytest.raises(CheckpointError, match=f"{name} is {value}, expected at most .*, as in the weights"):
             asterism.load_encoder(folder)
 
 
@@ -200,7 +200,7 @@ def test_the_length_of_a_header(tmp_path: Path, length: int) -> None:
 def test_shards_beside_their_index(tmp_path: Path, name: str) -> None:
     folder = sharded(tmp_path / "model")
     layouts.write_json(folder / "model.safetensors.index.json", {"weight_map": {"a": name}})
-    with pytest.raises(CheckpointError, match=r"expected a file beside it|cannot be read"):
+    with pytest.raises(CheckpointError, match=r"expected a file in the same folder|cannot be read"):
         open_weights(folder)
 
 

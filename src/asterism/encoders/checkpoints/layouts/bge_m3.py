@@ -1,7 +1,7 @@
-"""BAAI/bge-m3: XLM-RoBERTa, a dense, a lexical and a multi-vector view.
+"""BAAI/bge-m3: XLM-RoBERTa with a dense, a lexical and a multi-vector view.
 
-dense = [CLS] at unit length; lexical = ReLU(sparse_linear(state)), the largest for each id, special ids dropped;
-multi-vector = colbert_linear(state) at unit length, of every token but the first.
+dense = [CLS] at unit length; lexical = ReLU(sparse_linear(state)), the largest for each id, without special ids;
+multi-vector = colbert_linear(state) at unit length, for every token except the first.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ HEADS = ("colbert_linear.pt", "sparse_linear.pt")
 
 
 def recognises(folder: Path) -> bool:
-    """By the heads' files."""
+    """By the files of the heads."""
     return any(is_there(folder / head) for head in HEADS)
 
 
 def read(folder: Path) -> Checkpoint:
-    """Both heads must be there: without trained heads the views mean nothing."""
+    """Both heads must exist: without trained heads the views are meaningless."""
     weights = open_weights(folder)
     transformer = open_transformer(folder, weights)
     refuse_unknown(weights, transformer, (), ("lm_head.",))
