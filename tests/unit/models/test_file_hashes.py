@@ -17,12 +17,6 @@ from asterism.models.registry import NamedModel, find_copy
 from tests import layouts
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("ASTERISM_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
 @pytest.fixture
 def all_settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if every file had been there for long."""

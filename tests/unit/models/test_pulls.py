@@ -14,7 +14,7 @@ from asterism.errors import DownloadError
 from asterism.models.downloads import pull_into_cache
 from asterism.models.pulls import LOCK, MAKING, make_pull_folder
 
-from .test_registry import GOOD, HASHES
+from .stored_files import GOOD, HASHES
 
 PULL = """
 import sys, time

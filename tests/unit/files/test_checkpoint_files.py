@@ -67,26 +67,3 @@ def test_a_folder_that_a_library_reads_by_itself(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "model" / "generation_config.json")
     with pytest.raises(CheckpointError, match=r"generation_config\.json is not a regular file"):
         refuse_special_files(tmp_path / "model")
-
-
-def test_a_file_that_is_cut_while_it_is_used(tmp_path: Path) -> None:
-    from asterism.encoders.checkpoints.weights.safetensors_files import read_safetensors
-
-    file = layouts.colbert(tmp_path / "model") / "model.safetensors"
-    tensor = read_safetensors(file)["linear.weight"]
-    os.truncate(file, tensor.offset)
-    with pytest.raises(CheckpointError, match=r"model\.safetensors"):
-        tensor.read()
-
-
-def test_fifos_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are passed by, and replaced."""
-    folder = layouts.colbert(tmp_path / "model")
-    monkeypatch.setenv("ASTERISM_CACHE", str(tmp_path / "cache"))
-    asterism.load_encoder(folder)
-    (graph,) = (tmp_path / "cache" / "graphs").iterdir()
-    graph.unlink()
-    os.mkfifo(graph)
-    (tmp_path / "cache" / "hashes.json").unlink(missing_ok=True)
-    os.mkfifo(tmp_path / "cache" / "hashes.json")
-    assert len(asterism.load_encoder(folder).encode_query(["fox"])) == 1
