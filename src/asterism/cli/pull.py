@@ -12,9 +12,9 @@ from .progress import waiting
 
 def pull(name: Annotated[str, typer.Argument(help="A name that `asterism models` lists.")]) -> None:
     """Fetch a model into the cache, verified."""
-    from ..models.registry import MODELS, find_or_fetch
+    from ..models.registry import MODELS, find_or_fetch_model
 
     size = f" ({MODELS[name].megabytes} MB)" if name in MODELS else ""
     with waiting(f"fetching {name}{size}"):
-        folder = find_or_fetch(name)
+        folder = find_or_fetch_model(name)
     print_row(folder)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UnknownModel
-from ..models.registry import DEFAULT, HEADS, find_or_fetch
+from ..models.registry import DEFAULT, HEADS, find_or_fetch_model
 from ..settings import EncoderSettings
 
 if TYPE_CHECKING:  # importing this module does not load onnx and onnxruntime
@@ -50,4 +50,4 @@ def _find_folder(model: str | os.PathLike[str]) -> Path:
     if name.startswith((".", "/", "~")):
         raise UnknownModel(f"there is no folder {folder}")
     own = HEADS / name
-    return own if os.path.exists(own / "asterism.json") else find_or_fetch(name)
+    return own if os.path.exists(own / "asterism.json") else find_or_fetch_model(name)

@@ -110,7 +110,7 @@ MODELS = {
 }
 
 
-def find_or_fetch(name: str) -> Path:
+def find_or_fetch_model(name: str) -> Path:
     """The folder of a named model; downloaded if there is no copy yet."""
     if name not in MODELS:
         near = difflib.get_close_matches(name, MODELS, n=1)
@@ -124,12 +124,12 @@ def find_or_fetch(name: str) -> Path:
 def find_copy(model: NamedModel) -> Path | None:
     """The folder of an existing, undamaged copy: in ASTERISM_MODELS, the cache or an installed wheel."""
     folders = [Path(place) / model.name for place in os.environ.get("ASTERISM_MODELS", "").split(os.pathsep) if place]
-    folders.append(find_cached(model))
+    folders.append(locate_in_cache(model))
     folders += [place for source in model.sources if (place := source.find_installed()) is not None]
     return next((folder for folder in folders if os.path.isdir(folder) and not find_wrong_file(model, folder)), None)
 
 
-def find_cached(model: NamedModel) -> Path:
+def locate_in_cache(model: NamedModel) -> Path:
     """The model's folder in the cache."""
     return find_cache_folder() / "models" / model.name.replace("/", "--")
 
@@ -156,9 +156,9 @@ def fetch_model(model: NamedModel) -> Path:
     failures = []
     for source in model.sources:
         try:
-            pull_into_cache(source, model.files, find_cached(model))
+            pull_into_cache(source, model.files, locate_in_cache(model))
         except DownloadError as error:
             failures.append(f"{source}: {error}")
         else:
-            return find_cached(model)
+            return locate_in_cache(model)
     raise DownloadError(f"{model.name} could not be downloaded\n" + "\n".join(f"  {failure}" for failure in failures))

@@ -1,4 +1,4 @@
-"""The piece of the text that each vector stands for: as many as vectors, in order, and truly there."""
+"""The piece of the text that each vector stands for: one for each vector, in order, and at its place."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from tests.faults.hostile_files import SPECIAL, files_of
 
 @pytest.fixture(autouse=True)
 def patience() -> Iterator[None]:
-    """A hang is a failure, not a night."""
+    """A test that hangs fails after a minute."""
     signal.alarm(60)
     yield
     signal.alarm(0)

@@ -40,9 +40,9 @@ def test_nothing_wrong_enters_the_cache(cache: Path, source: Files, message: str
 def test_a_damaged_copy_is_replaced(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = registry.NamedModel("x", "", 1, HASHES, (GOOD,))
     monkeypatch.setitem(registry.MODELS, "x", model)
-    folder = registry.find_or_fetch("x")
+    folder = registry.find_or_fetch_model("x")
     (folder / "sub" / "weights.bin").write_bytes(b"99999")
     assert registry.find_copy(model) is None
-    assert registry.find_or_fetch("x") == folder
+    assert registry.find_or_fetch_model("x") == folder
     assert (folder / "sub" / "weights.bin").read_bytes() == b"12345"
     assert left_in(cache / "models") == ["x", "x/config.json", "x/sha256.json", "x/sub", "x/sub/weights.bin"]

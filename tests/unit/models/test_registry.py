@@ -52,7 +52,7 @@ def test_a_folder_of_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_names() -> None:
     with pytest.raises(UnknownModel, match="did you mean 'gte-small'"):
-        registry.find_or_fetch("gte-smal")
+        registry.find_or_fetch_model("gte-smal")
     for name, model in registry.MODELS.items():
         assert model.name == name
         assert model.files

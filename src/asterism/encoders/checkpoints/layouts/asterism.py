@@ -20,7 +20,7 @@ from typing import Any, get_args
 
 from ....errors import CheckpointError
 from ....files.checkpoint_files import is_there
-from ....models.registry import find_or_fetch
+from ....models.registry import find_or_fetch_model
 from ...graph.heads import (
     Activation,
     ConstantPooling,
@@ -36,7 +36,7 @@ from ...graph.heads import (
 from ...tokens import TextRules, TextTokenizer
 from ..checkpoint import Checkpoint, open_transformer, refuse_unknown
 from ..settings import read_json, read_strings, read_whole, shorten
-from ..tokenizers.files import list_files
+from ..tokenizers.files import list_model_files
 from ..weights.files import open_weights
 from ..weights.safetensors_files import read_safetensors
 from ..weights.tensors import Weights
@@ -81,7 +81,7 @@ def read(folder: Path) -> Checkpoint:
         folder=backbone,
         transformer=transformer,
         tokenizer=tokenizer,
-        files=list_files(backbone, tokenizer, weights, file, *heads.list_files()),
+        files=list_model_files(backbone, tokenizer, weights, file, *heads.list_files()),
         document=_read_rules(settings.get("document", {}), tokenizer, file),
         query=_read_rules(settings.get("query", {}), tokenizer, file),
         dense=DenseHead(dense["pooling"], reader.read_layers(dense["layers"])) if dense else None,
@@ -108,7 +108,9 @@ def open_parts(folder: Path) -> tuple[dict[str, Any], Path, Weights]:
     reference = settings.get("backbone")
     if not isinstance(reference, dict) or len(reference) != 1 or not {"folder", "model"} & set(reference):
         raise CheckpointError(f'{file}: backbone is {shorten(reference)}, expected {{"folder": …}} or {{"model": …}}')
-    backbone = folder / str(reference["folder"]) if "folder" in reference else find_or_fetch(str(reference["model"]))
+    backbone = (
+        folder / str(reference["folder"]) if "folder" in reference else find_or_fetch_model(str(reference["model"]))
+    )
     heads = folder / HEADS
     return settings, backbone, read_safetensors(heads) if is_there(heads) else Weights(heads, {})
 

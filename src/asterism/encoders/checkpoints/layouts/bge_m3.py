@@ -13,7 +13,7 @@ from ....files.checkpoint_files import is_there
 from ...graph.heads import Activation, DenseHead, LexicalHead, Linear, MultiVectorHead, UnitLength
 from ...tokens import TextRules, TextTokenizer
 from ..checkpoint import Checkpoint, open_transformer, refuse_unknown
-from ..tokenizers.files import find_special_ids, list_files, read_longest
+from ..tokenizers.files import find_special_ids, list_model_files, read_longest_text
 from ..weights.files import open_weights
 from ..weights.torch_files import read_torch_file
 
@@ -37,14 +37,14 @@ def read(folder: Path) -> Checkpoint:
     for head in HEADS:
         if not is_there(folder / head):
             raise CheckpointError(f"{folder / head} is missing, expected both {' and '.join(HEADS)}")
-    rules = TextRules(length=read_longest(folder, transformer.most_tokens), first_counts=False)
+    rules = TextRules(length=read_longest_text(folder, transformer.most_tokens), first_counts=False)
     dropped = find_special_ids(folder, tokenizer, ("cls_token", "eos_token", "pad_token", "unk_token"))
     return Checkpoint(
         family=FAMILY,
         folder=folder,
         transformer=transformer,
         tokenizer=tokenizer,
-        files=list_files(folder, tokenizer, weights, *(folder / head for head in HEADS)),
+        files=list_model_files(folder, tokenizer, weights, *(folder / head for head in HEADS)),
         document=rules,
         query=rules,
         dense=DenseHead("cls", (UnitLength(),)),

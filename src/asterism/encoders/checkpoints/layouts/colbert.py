@@ -17,7 +17,7 @@ from ...graph.heads import ConstantPooling, Linear, MultiVectorHead, UnitLength
 from ...tokens import TextRules, TextTokenizer
 from ..checkpoint import Checkpoint, Transformer, open_transformer, refuse_unknown
 from ..settings import read_json, read_whole
-from ..tokenizers.files import find_filler_id, find_skipped_ids, list_files
+from ..tokenizers.files import find_filler_id, find_skipped_ids, list_model_files
 from ..weights.files import open_weights
 from ..weights.tensors import Weights
 
@@ -73,7 +73,7 @@ def make_checkpoint(
         folder=folder,
         transformer=parts.transformer,
         tokenizer=tokenizer,
-        files=list_files(folder, tokenizer, parts.weights, folder / METADATA),
+        files=list_model_files(folder, tokenizer, parts.weights, folder / METADATA),
         document=replace(document, marker=marker),
         query=read_query_rules(folder, tokenizer, settings),
         multi=MultiVectorHead((parts.projection, UnitLength()), pooling),

@@ -17,7 +17,7 @@ from ...graph.heads import Linear, MultiVectorHead, UnitLength
 from ...tokens import TextRules, TextTokenizer
 from ..checkpoint import Checkpoint, open_transformer, refuse_unknown
 from ..settings import read_optional_json, read_strings, read_whole
-from ..tokenizers.files import find_filler_id, find_skipped_ids, list_files, read_longest
+from ..tokenizers.files import find_filler_id, find_skipped_ids, list_model_files, read_longest_text
 from ..weights.files import open_weights
 from .modules import Module, list_module_files, read_dense_layer, read_modules
 
@@ -50,7 +50,7 @@ def read(folder: Path) -> Checkpoint:
             width = len(layers[-1].weight)
         elif module.kind not in ("MultiVectorMask", "Normalize"):
             raise CheckpointError(f"{folder / 'modules.json'} has a {module.kind!r} module, which is not supported")
-    most = transformer.most_tokens or read_longest(folder, None)  # both libraries write their own lengths
+    most = transformer.most_tokens or read_longest_text(folder, None)  # both libraries write their own lengths
     if settings.get("model_type") == "MultiVectorEncoder":
         document, query = _read_module_rules(folder, tokenizer, settings, listed, most)
         unit = [UnitLength()] if any(module.kind == "Normalize" for module in listed) else []
@@ -62,7 +62,7 @@ def read(folder: Path) -> Checkpoint:
         folder=folder,
         transformer=transformer,
         tokenizer=tokenizer,
-        files=list_files(
+        files=list_model_files(
             folder,
             tokenizer,
             weights,
@@ -82,38 +82,35 @@ def _read_prefix_rules(
     """PyLate: the prefix is a token after the first, before the prompt; punctuation is skipped by default."""
     file = folder / SETTINGS
 
-    def marker(side: str, default: str) -> int | None:
+    def find_marker(side: str, default: str) -> int | None:
         prefix = settings.get(f"{side}_prefix")
         prefix = default if prefix is None else str(prefix)
         return tokenizer.require_id(prefix, f"the {side} prefix") if prefix else None
 
-    def given(name: str, default: Any) -> Any:
+    def get(name: str, default: Any) -> Any:
         value = settings.get(name)
         return default if value is None else value
 
-    prompts = given("prompts", {})
+    prompts = get("prompts", {})
     prompt = {side: str(prompts.get(side) or prompts.get(settings.get("default_prompt_name")) or "") for side in SIDES}
-    length, expanded = (
-        min(read_whole(settings, "query_length", file, 32), most),
-        bool(given("do_query_expansion", True)),
-    )
+    length = min(read_whole(settings, "query_length", file, 32), most)
+    expanded = bool(get("do_query_expansion", True))
+    skipped = read_strings(get("skiplist_words", string.punctuation), "skiplist_words", file)
     document = TextRules(
         length=min(read_whole(settings, "document_length", file, 180), most),
         prompt=prompt["document"],
         strip=True,
-        marker=marker("document", "[D] "),
-        skipped=find_skipped_ids(
-            tokenizer, read_strings(given("skiplist_words", string.punctuation), "skiplist_words", file)
-        ),
+        marker=find_marker("document", "[D] "),
+        skipped=find_skipped_ids(tokenizer, skipped),
     )
     query = TextRules(
         length=length,
         prompt=prompt["query"],
         strip=True,
-        marker=marker("query", "[Q] "),
+        marker=find_marker("query", "[Q] "),
         expand_to=length if expanded else 0,
         filler=find_filler_id(folder, tokenizer) if expanded else 0,
-        attend=expanded and bool(given("attend_to_expansion_tokens", False)),
+        attend=expanded and bool(get("attend_to_expansion_tokens", False)),
         windows=not expanded,
     )
     return document, query

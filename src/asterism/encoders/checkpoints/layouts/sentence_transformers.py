@@ -12,7 +12,7 @@ from ...graph.heads import DenseHead, Linear, Pooling, UnitLength
 from ...tokens import TextRules, TextTokenizer
 from ..checkpoint import Checkpoint, open_transformer, refuse_unknown
 from ..settings import read_json, read_optional_json, read_whole
-from ..tokenizers.files import list_files, read_longest
+from ..tokenizers.files import list_model_files, read_longest_text
 from ..weights.files import open_weights
 from .modules import Module, list_module_files, read_dense_layer, read_modules
 
@@ -42,14 +42,17 @@ def read(folder: Path) -> Checkpoint:
     files = [inside / name for name in LENGTHS if is_there(inside / name)]
     own, settings = read_json(files[0]) if files else {}, read_optional_json(folder / SETTINGS)
     length = read_whole(own, "max_seq_length", files[0], 0) if files else 0
-    length = length or read_longest(inside, transformer.most_tokens)
+    length = length or read_longest_text(inside, transformer.most_tokens)
     rules = TextRules(length=min(length, transformer.most_tokens or length), lower=bool(own.get("do_lower_case")))
+    others = (*files, folder / SETTINGS, *list_module_files(folder, listed[1:]))
     return Checkpoint(
         family=FAMILY,
         folder=inside,
         transformer=transformer,
         tokenizer=tokenizer,
-        files=list_files(inside, tokenizer, weights, *files, folder / SETTINGS, *list_module_files(folder, listed[1:])),
+        files=list_model_files(
+            inside, tokenizer, weights, *files, folder / SETTINGS, *list_module_files(folder, listed[1:])
+        ),
         document=_add_prompt(rules, settings, DOCUMENT_PROMPTS),
         query=_add_prompt(rules, settings, ("query",)),
         dense=_read_dense(folder, listed, transformer.hidden),

@@ -12,7 +12,7 @@ from ...graph.t5 import T5
 from ...tokens import TextRules, TextTokenizer
 from ..checkpoint import TRANSFORMERS, Checkpoint, open_transformer, refuse_unknown
 from ..settings import read_optional_json, read_whole
-from ..tokenizers.files import list_files
+from ..tokenizers.files import list_model_files
 from ..weights.files import open_weights
 from .modules import Module, list_module_files, read_dense_layer
 
@@ -45,7 +45,7 @@ def read(folder: Path) -> Checkpoint:
         folder=folder,
         transformer=transformer,
         tokenizer=tokenizer,
-        files=list_files(folder, tokenizer, weights, *list_module_files(folder, [dense])),
+        files=list_model_files(folder, tokenizer, weights, *list_module_files(folder, [dense])),
         document=rules,
         query=rules,
         multi=MultiVectorHead((read_dense_layer(dense, transformer.hidden), UnitLength())),

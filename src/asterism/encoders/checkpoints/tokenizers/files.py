@@ -43,7 +43,7 @@ def find_filler_id(folder: Path, tokenizer: TextTokenizer) -> int:
     raise CheckpointError(f"{folder} names neither mask_token nor eos_token, expected one to fill queries up with")
 
 
-def read_longest(folder: Path, most_tokens: int | None) -> int:
+def read_longest_text(folder: Path, most_tokens: int | None) -> int:
     """The longest text in tokens: model_max_length of tokenizer_config.json, at most the number of positions."""
     given = read_optional_json(folder / "tokenizer_config.json").get("model_max_length")
     # transformers writes 10^30 for "no limit".
@@ -58,7 +58,7 @@ def find_skipped_ids(tokenizer: TextTokenizer, words: list[str]) -> frozenset[in
     return frozenset(found for found in ids if found is not None)
 
 
-def list_files(folder: Path, tokenizer: TextTokenizer, weights: Weights, *others: Path) -> tuple[Path, ...]:
+def list_model_files(folder: Path, tokenizer: TextTokenizer, weights: Weights, *others: Path) -> tuple[Path, ...]:
     """All files that the model's output depends on: its identity."""
     beside = [folder / name for name in ("config.json", "tokenizer_config.json", "special_tokens_map.json")]
     return tuple(
