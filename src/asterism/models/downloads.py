@@ -16,7 +16,7 @@ from .pulls import make_pull_folder
 from .sources import COMMIT, Source
 
 OPTIONAL = ("tokenizer_config.json", "special_tokens_map.json")  # not every repository has them
-RECORD = "sha256.json"  # hashes of the downloaded files, of which not all are known before
+RECORD = "sha256.json"  # hashes of the downloaded files, not all of which are known in advance
 REVISION = "revision"  # its entry for the commit of the files
 LARGEST_RECORD = 1 << 20  # bytes
 

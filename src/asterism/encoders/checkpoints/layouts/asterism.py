@@ -108,9 +108,10 @@ def open_parts(folder: Path) -> tuple[dict[str, Any], Path, Weights]:
     reference = settings.get("backbone")
     if not isinstance(reference, dict) or len(reference) != 1 or not {"folder", "model"} & set(reference):
         raise CheckpointError(f'{file}: backbone is {shorten(reference)}, expected {{"folder": …}} or {{"model": …}}')
-    backbone = (
-        folder / str(reference["folder"]) if "folder" in reference else find_or_fetch_model(str(reference["model"]))
-    )
+    if "folder" in reference:
+        backbone = folder / str(reference["folder"])
+    else:
+        backbone = find_or_fetch_model(str(reference["model"]))
     heads = folder / HEADS
     return settings, backbone, read_safetensors(heads) if is_there(heads) else Weights(heads, {})
 

@@ -50,9 +50,7 @@ def read(folder: Path) -> Checkpoint:
         folder=inside,
         transformer=transformer,
         tokenizer=tokenizer,
-        files=list_model_files(
-            inside, tokenizer, weights, *files, folder / SETTINGS, *list_module_files(folder, listed[1:])
-        ),
+        files=list_model_files(inside, tokenizer, weights, *others),
         document=_add_prompt(rules, settings, DOCUMENT_PROMPTS),
         query=_add_prompt(rules, settings, ("query",)),
         dense=_read_dense(folder, listed, transformer.hidden),
