@@ -133,7 +133,7 @@ def main() -> None:
     carrier = importlib.util.find_spec("asterism")
     if carrier is None:
         sys.exit("run this with the asterism environment's Python")
-    from asterism.models.registry import find_or_fetch
+    from asterism.models.registry import find_or_fetch_model
 
     best: dict[str, float] = {}
     vectors: dict[str, np.ndarray] = {}
@@ -141,7 +141,7 @@ def main() -> None:
         file = out / f"{name.replace(' ', '_').replace(',', '')}.json"
         command = [str(options.work / "envs" / environment / "bin" / "python"), str(HERE / "encode.py"), *arguments]
         command += ["--data", str(options.data), "--work", str(options.work), "--out", str(file)]
-        subprocess.run([*command, "--model", str(find_or_fetch("all-MiniLM-L6-v2"))], check=True)
+        subprocess.run([*command, "--model", str(find_or_fetch_model("all-MiniLM-L6-v2"))], check=True)
         best[name] = min(json.loads(file.read_text()))
         vectors[name] = np.load(file.with_suffix(".npy"))
     base = best["sentence-transformers"]

@@ -20,7 +20,7 @@ from safetensors.numpy import save_file
 from asterism.encoders.checkpoints.layouts import open_checkpoint
 from asterism.encoders.encoder import Encoder
 from asterism.encoders.graph.heads import MultiVectorHead
-from asterism.models.registry import DEFAULT, HEADS, find_or_fetch
+from asterism.models.registry import DEFAULT, HEADS, find_or_fetch_model
 from asterism.settings import EncoderSettings
 
 TEXTS_OF_EACH = 1000
@@ -38,7 +38,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", type=Path)
     options = parser.parse_args()
-    folder = find_or_fetch(DEFAULT)
+    folder = find_or_fetch_model(DEFAULT)
     published = open_checkpoint(folder)
     special = frozenset(published.tokenizer.before + published.tokenizer.after)
     rules = replace(published.document, skipped=special)

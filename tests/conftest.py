@@ -26,7 +26,7 @@ from asterism.collection.collection import Found
 from asterism.collection.snapshot import Snapshot
 from asterism.errors import DownloadError
 from asterism.models.file_hashes import find_cache_folder
-from asterism.models.registry import DEFAULT, find_or_fetch
+from asterism.models.registry import DEFAULT, find_or_fetch_model
 from asterism.search.asked import Asked
 from asterism.views.eligible import Mask
 
@@ -110,6 +110,6 @@ def minilm(own_cache: Path) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ASTERISM_CACHE", str(own_cache))
         try:
-            return find_or_fetch(DEFAULT)
+            return find_or_fetch_model(DEFAULT)
         except DownloadError as error:
             pytest.skip(str(error))

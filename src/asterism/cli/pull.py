@@ -11,9 +11,9 @@ from .progress import show_waiting
 
 def pull(name: Annotated[str, describe_argument("NAME", "A name listed by `asterism models`.")]) -> None:
     """Download a model into the cache, and verify it."""
-    from ..models.registry import MODELS, find_or_fetch
+    from ..models.registry import MODELS, find_or_fetch_model
 
     size = f" ({MODELS[name].megabytes} MB)" if name in MODELS else ""
     with show_waiting(f"fetching {name}{size}"):
-        folder = find_or_fetch(name)
+        folder = find_or_fetch_model(name)
     print_row(folder)

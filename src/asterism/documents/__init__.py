@@ -1,1 +1,1 @@
-"""Documents and queries: checked values, and how they are read."""
+"""Documents and queries: checked values, and readers of files."""

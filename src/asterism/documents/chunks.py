@@ -1,4 +1,4 @@
-"""A long text in chunks of whole paragraphs, sentences or words, whatever the language."""
+"""A long text in chunks of whole paragraphs, sentences or words, in any language."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 Span = tuple[int, int]
 
-CHUNK = 1200  # characters of a chunk of a text file, at most
-OVERLAP = CHUNK // 4  # a last paragraph up to this long is repeated in the next chunk
+CHUNK = 1200  # the most characters of a chunk
+OVERLAP = CHUNK // 4  # a last paragraph of at most this many characters is repeated in the next chunk
 
 BLANK_LINES = re.compile(r"\n\s*\n")
 SENTENCE_END = re.compile(r"[.!?…][\"'”’»)\]]*(?=\s)|[。！？][」』”’）]*")
@@ -17,7 +17,7 @@ HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(\S.*)")
 
 
 def find_first_heading(content: str) -> str:
-    """The text of the first markdown heading (# ...) outside of fenced code, or nothing."""
+    """The text of the first markdown heading (# ...) outside fenced code, or an empty string."""
     fenced = False
     for line in content.removeprefix("\ufeff").split("\n"):
         if line.lstrip().startswith(("```", "~~~")):
@@ -31,7 +31,7 @@ def find_first_heading(content: str) -> str:
 
 
 def cut_chunks(content: str) -> list[Span]:
-    """Paragraphs packed into spans of at most CHUNK characters; a short last one is the first of the next span too."""
+    """Spans of at most CHUNK characters, made of paragraphs; a short last paragraph is repeated in the next span."""
     pieces = [piece for paragraph in _find_paragraphs(content) for piece in _cut_paragraph(content, *paragraph)]
     chunks = []
     first = 0
@@ -48,7 +48,7 @@ def cut_chunks(content: str) -> list[Span]:
 
 
 def _find_paragraphs(content: str) -> Iterator[Span]:
-    """Spans between blank lines, without white space at their ends."""
+    """The spans between blank lines, without white space at both ends."""
     begin = 1 if content.startswith("\ufeff") else 0
     ends = [(match.start(), match.end()) for match in BLANK_LINES.finditer(content)]
     for end, next_begin in [*ends, (len(content), len(content))]:
@@ -69,7 +69,7 @@ def _skip_spaces(content: str, position: int) -> int:
 
 
 def _cut_paragraph(content: str, begin: int, end: int) -> Iterator[Span]:
-    """A paragraph in spans of at most CHUNK characters, cut at the end of a sentence, else of a word, else anywhere."""
+    """A paragraph in spans of at most CHUNK characters, cut after a sentence, else after a word, else anywhere."""
     while end - begin > CHUNK:
         cut = begin + _find_cut(content[begin : begin + CHUNK + 1])
         yield _trim(content, begin, cut)

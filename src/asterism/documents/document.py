@@ -1,4 +1,4 @@
-"""Documents and queries: checked values, whatever they were read from."""
+"""Documents and queries as checked values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LONGEST_ID = 512
 DEEPEST = 100  # levels of metadata; SQLite's JSON stops at 1,000
 LONGEST_NAME = 1_000  # characters of a field's full name, such as author.name
 MOST_VALUES = 10_000  # values, lists and objects in the metadata of one document: each is a row of the catalog
-MOST_CHARACTERS = 10_000_000  # of all keys and strings in them
+MOST_CHARACTERS = 10_000_000  # of all keys and strings in the metadata
 SHOWN = 60  # characters of a value in a message
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -23,13 +23,13 @@ JSON = "JSON (a string, number, boolean, null, list or object)"
 
 @dataclass(frozen=True)
 class Document:
-    """A text with a name.
+    """A text with an id.
 
     id         up to 512 characters, no control characters, no white space at either end
-    text       any Unicode but NUL; may be empty
-    title      likewise; a model reads it before the text
-    metadata   what JSON can hold, for filters and for display; the document keeps a copy. At most 100 levels deep,
-               10,000 values, 10 million characters, and 1,000 for a field's full name, such as author.name
+    text       any Unicode except NUL; may be empty
+    title      like text; a model reads it before the text
+    metadata   JSON values for filters and for display; the document keeps a copy. At most 100 levels, 10,000 values, 10
+               million characters, and 1,000 characters in a field's full name, such as author.name
     """
 
     id: str
@@ -49,13 +49,13 @@ class Document:
 
     @property
     def full_text(self) -> str:
-        """What a model reads."""
+        """The title and the text, as a model reads them."""
         return f"{self.title} {self.text}" if self.title else self.text
 
 
 @dataclass(frozen=True)
 class Query:
-    """A question with a name: `id` and `text` as in a Document."""
+    """A query with an id; `id` and `text` as in a Document."""
 
     id: str
     text: str
@@ -119,18 +119,18 @@ def _check_no_nul(name: str, place: str, value: str) -> None:
 
 
 class _MetadataCopy:
-    """Copies the metadata of one document, if they are JSON and not too large."""
+    """Copies the metadata of one document and checks that they are JSON and not too large."""
 
     def __init__(self, name: str) -> None:
-        """`name` is how messages call the document."""
+        """`name` is the document's name in messages."""
         self._name = name
         self._values = 0
         self._characters = 0
 
     def copy(self, place: str, value: object, level: int, characters: int) -> Any:
-        """A copy of `value` that shares nothing with it; `characters` is the length of its field's full name."""
+        """A deep copy of `value`; `characters` is the length of its field's full name."""
         self._values += 1
-        if self._values > MOST_VALUES:  # also what refers to itself twice at every level
+        if self._values > MOST_VALUES:  # also if a value contains itself
             raise DocumentError(f"{self._name}: metadata has more than {MOST_VALUES:,} values, expected at most that")
         if isinstance(value, dict | list):
             if level == DEEPEST:
@@ -146,7 +146,7 @@ class _MetadataCopy:
         return value
 
     def _copy_member(self, place: str, key: object, item: object, level: int, characters: int) -> Any:
-        """The value of a key."""
+        """A copy of the value of a key."""
         shown = _shorten(key)
         if not isinstance(key, str):
             raise DocumentError(f"{self._name}: {place} has the key {shown} ({_name_type(key)}), expected a string")
@@ -162,7 +162,7 @@ class _MetadataCopy:
     def _count(self, text: str) -> None:
         self._characters += len(text)
         if self._characters > MOST_CHARACTERS:
-            advice = "put what is to be searched into the text"
+            advice = "put searchable text into the document's text"
             raise DocumentError(
                 f"{self._name}: metadata has more than {MOST_CHARACTERS:,} characters, expected at most that: {advice}"
             )

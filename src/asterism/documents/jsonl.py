@@ -1,4 +1,4 @@
-"""JSON lines in BEIR form."""
+"""Documents from JSON lines in BEIR form."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .lines import Located, PathLike, drop_places, make_located, read_lines
 
 
 def read_jsonl(path: PathLike) -> Iterator[Document]:
-    """One object a line: `_id` (or `id`), `text`, `title`, `metadata`; every other key is metadata too."""
+    """One object per line: `_id` (or `id`), `text`, `title`, `metadata`; all other keys are metadata too."""
     return drop_places(read_located_jsonl(path))
 
 
 def read_located_jsonl(path: PathLike, name: str = "") -> Iterator[Located]:
-    """The same, each with its FILE:LINE; `name` stands for FILE."""
+    """The same documents with their FILE:LINE; `name` replaces FILE."""
     for where, line in read_lines(path, name):
         record = _parse_object(where, line)
         id_key = "_id" if "_id" in record else "id"
@@ -45,11 +45,11 @@ def _parse_object(where: str, line: str) -> dict[str, Any]:
         record = parse_json(line)
     except json.JSONDecodeError as error:
         why = f"{error.msg} at column {error.colno}"
-        raise DocumentError(f"{where}: not JSON ({why}), expected one JSON object a line") from error
-    except ValueError as error:  # NaN; a number of 5,000 digits; brackets a thousand deep
-        raise DocumentError(f"{where}: not usable JSON ({error}), expected one JSON object a line") from error
+        raise DocumentError(f"{where}: not JSON ({why}), expected one JSON object per line") from error
+    except ValueError as error:  # NaN, a number of 5,000 digits, a thousand nested brackets
+        raise DocumentError(f"{where}: not usable JSON ({error}), expected one JSON object per line") from error
     if not isinstance(record, dict):
-        raise DocumentError(f"{where}: {_name_type(record)}, expected one JSON object a line")
+        raise DocumentError(f"{where}: {_name_type(record)}, expected one JSON object per line")
     return record
 
 

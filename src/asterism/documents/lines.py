@@ -1,4 +1,4 @@
-"""Lines of files and of stdin, with the place of each: FILE:LINE begins every message."""
+"""Lines of files and of stdin with their places: every message begins with FILE:LINE."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from ..files.regular_files import stream_regular
 from .document import Document
 
 PathLike = str | os.PathLike[str]
-Located = tuple[str, Document]  # FILE:LINE, and what is there
+Located = tuple[str, Document]  # FILE:LINE and the document
 
 STDIN = "<stdin>"  # in messages
 
 
 def is_stdin(path: PathLike) -> bool:
-    """Whether standard input is meant."""
+    """Whether `path` stands for standard input."""
     return os.fspath(path) == "-"
 
 
 def read_raw_lines(path: PathLike, name: str = "") -> Iterator[tuple[str, bytes]]:
-    """FILE:LINE and the bytes of every line that is not blank, unzipped, without its end and without a BOM."""
+    """FILE:LINE and the bytes of every line that is not blank, unzipped, without newline and BOM."""
     name = name or (STDIN if is_stdin(path) else os.fspath(path))
     number = 0
     try:
@@ -42,11 +42,11 @@ def read_raw_lines(path: PathLike, name: str = "") -> Iterator[tuple[str, bytes]
         raise DocumentError(f"{name}:{number + 1}: {error}") from error
     except (EOFError, OSError, zlib.error) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise DocumentError(f"{name}:{number + 1}: cannot be read ({why}): is the file there, and whole?") from error
+        raise DocumentError(f"{name}:{number + 1}: cannot be read ({why}): is the file there and complete?") from error
 
 
 def _open_stream(path: PathLike) -> AbstractContextManager[IO[bytes]]:
-    """A file, which is closed at the end, or stdin, which is not."""
+    """A file, which is closed at the end, or stdin, which stays open."""
     return nullcontext(sys.stdin.buffer) if is_stdin(path) else stream_regular(Path(path), links=True)
 
 
@@ -61,7 +61,7 @@ def read_lines(path: PathLike, name: str = "") -> Iterator[tuple[str, str]]:
 
 
 def make_encoding_error(where: str, error: UnicodeDecodeError) -> DocumentError:
-    """What to raise, and what to do about it."""
+    """The error for bytes that are not UTF-8."""
     return DocumentError(
         f"{where}: not UTF-8 (byte 0x{error.object[error.start]:02x} at position {error.start}), expected UTF-8: "
         "convert the file, for example with iconv"
@@ -69,7 +69,7 @@ def make_encoding_error(where: str, error: UnicodeDecodeError) -> DocumentError:
 
 
 def make_located(where: str, id: str, text: str, title: str, metadata: dict[str, Any]) -> Located:
-    """A document; what is wrong with it is told with its place."""
+    """A document with its place; errors begin with the place."""
     try:
         return where, Document(id, text, title, metadata)
     except DocumentError as error:
@@ -77,5 +77,5 @@ def make_located(where: str, id: str, text: str, title: str, metadata: dict[str,
 
 
 def drop_places(located: Iterable[Located]) -> Iterator[Document]:
-    """Without their places."""
+    """The documents without their places."""
     return (document for _, document in located)

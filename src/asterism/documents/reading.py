@@ -1,4 +1,4 @@
-"""Documents from files: JSON lines in BEIR form, tab-separated lines, folders of texts. One at a time, in order.
+"""Documents from files: JSON lines in BEIR form, tab-separated lines, folders of texts; one at a time, in order.
 
 Every error is a DocumentError that begins with the file and the line.
 """
@@ -38,18 +38,21 @@ ACCEPTED = (
 
 
 def read_documents(path: PathLike) -> Iterator[Document]:
-    """What there is at `path`, by its name: JSON lines, tab-separated lines, texts, a BEIR folder; "-" is stdin."""
+    """The documents at `path`; its name says whether they are JSON lines, tab-separated lines, texts or a BEIR folder.
+
+    "-" stands for JSON lines from stdin.
+    """
     return drop_places(read_located_documents(path))
 
 
 def read_located_documents(path: PathLike) -> Iterator[Located]:
-    """The same, each with its FILE:LINE."""
+    """The same documents with their FILE:LINE."""
     reader, source = _choose_reader(path)
     return reader(source)
 
 
 def count_documents(path: PathLike) -> int | None:
-    """How many documents `read_documents` will give; None where only reading them tells."""
+    """How many documents `read_documents` yields; None if this is only known after reading them."""
     try:
         reader, source = _choose_reader(path)
         if reader is read_located_texts or is_stdin(path) or not Path(source).is_file():
@@ -65,14 +68,14 @@ def count_documents(path: PathLike) -> int | None:
 
 
 def _choose_reader(path: PathLike) -> tuple[Callable[[PathLike], Iterator[Located]], PathLike]:
-    """The function that reads `path`, and what to call it with."""
+    """The function that reads `path`, and its argument."""
     if is_stdin(path):
         return read_located_jsonl, path
     source = Path(path)
     kind = _find_kind(source)
     if kind == stat.S_IFDIR:
         for name in ("corpus.jsonl", "corpus.jsonl.gz"):
-            if os.path.lexists(source / name):  # what is no regular file is refused, not passed over
+            if os.path.lexists(source / name):  # a special file is refused later, not skipped
                 return read_located_jsonl, source / name
         return read_located_texts, source
     if kind != stat.S_IFREG:
@@ -84,16 +87,16 @@ def _choose_reader(path: PathLike) -> tuple[Callable[[PathLike], Iterator[Locate
         return read_located_tsv, source
     if source.suffix.lower() in TEXT_SUFFIXES:
         return read_located_texts, source
-    raise DocumentError(f"{source} is of a kind that is not known, expected {ACCEPTED}")
+    raise DocumentError(f"{source} is not of a known kind, expected {ACCEPTED}")
 
 
 def _find_kind(source: Path) -> int:
-    """Of what the path leads to."""
+    """The type of file that the path leads to."""
     try:
         return stat.S_IFMT(os.stat(source).st_mode)
     except FileNotFoundError:
-        why = "is a link to nothing" if source.is_symlink() else "does not exist"
+        why = "is a broken link" if source.is_symlink() else "does not exist"
         raise DocumentError(f"{source} {why}, expected {ACCEPTED}") from None
-    except (OSError, ValueError) as error:  # ValueError: a NUL in it
+    except (OSError, ValueError) as error:  # ValueError: the path has a NUL
         why = getattr(error, "strerror", None) or str(error)
         raise DocumentError(f"{source} cannot be read ({why}), expected {ACCEPTED}") from error

@@ -1,6 +1,6 @@
-"""A corpus that everybody has: the docstrings of the running Python's standard library.
+"""A corpus that every installation has: the docstrings of Python's standard library.
 
-Python files are parsed, not imported. Modules in C have no source to parse: only those are imported.
+Python files are parsed, not imported. Only modules in C are imported, because they have no source.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .document import Document
 SKIPPED = {
     *("test", "tests", "idlelib", "lib2to3", "turtledemo", "ensurepip", "pydoc_data"),
     *("antigravity", "this", "xxlimited", "xxlimited_35", "xxsubtype"),
-    "readline",  # sets up the terminal when it is imported
+    "readline",  # changes the terminal when it is imported
 }
 C_ROUTINES = (
     types.BuiltinFunctionType,
@@ -45,7 +45,7 @@ def read_stdlib_documents() -> Iterator[Document]:
             if text and id not in found:
                 try:
                     found[id] = Document(id, text, title, {"kind": kind, "module": module})
-                except DocumentError:  # half a surrogate pair in a codec's examples: nothing to search for
+                except DocumentError:  # half a surrogate pair in a codec's examples
                     continue
     yield from (found[id] for id in sorted(found))
 
@@ -66,7 +66,7 @@ def _is_public(name: str) -> bool:
 
 
 def _find_python_files(stdlib: Path) -> Iterator[tuple[str, Path]]:
-    """Dotted name and path of every public module's source."""
+    """The dotted name and the source file of every public module."""
     for folder, below, files in os.walk(stdlib):
         package = Path(folder).relative_to(stdlib).parts
         below[:] = [name for name in below if _is_public(name) and (package or name in sys.stdlib_module_names)]
@@ -90,7 +90,7 @@ def _parse_file(module: str, file: Path) -> Iterator[Entry]:
 
 
 def _find_definitions(parent: str, body: list[ast.stmt], kind: str) -> Iterator[Entry]:
-    """Classes and functions of a module's or class's body, also those below an if, a try or a with."""
+    """The classes and functions in the body of a module or class, also inside an if, a try or a with."""
     for node in body:
         if isinstance(node, ast.If | ast.Try | ast.With):
             yield from _find_definitions(parent, _list_statements(node), kind)
@@ -105,13 +105,13 @@ def _find_definitions(parent: str, body: list[ast.stmt], kind: str) -> Iterator[
 
 
 def _list_statements(node: ast.If | ast.Try | ast.With) -> list[ast.stmt]:
-    """Of all branches, in order."""
+    """The statements of all branches, in order."""
     handlers = [statement for handler in getattr(node, "handlers", []) for statement in handler.body]
     return [*node.body, *handlers, *getattr(node, "orelse", []), *getattr(node, "finalbody", [])]
 
 
 def _write_class_signature(node: ast.ClassDef) -> str:
-    """How it is called, where the class itself has an __init__."""
+    """The signature of the class's own __init__, or an empty string."""
     for statement in node.body:
         if isinstance(statement, ast.FunctionDef) and statement.name == "__init__":
             return _write_signature(statement, True)
@@ -119,7 +119,7 @@ def _write_class_signature(node: ast.ClassDef) -> str:
 
 
 def _write_signature(node: Definition, is_method: bool) -> str:
-    """As a caller sees it: without self or cls; nothing for a property."""
+    """The signature for a caller, without self or cls; empty for a property."""
     decorators = {ast.unparse(decorator).split(".")[-1] for decorator in node.decorator_list}
     if decorators & {"property", "cached_property", "abstractproperty", "setter", "DynamicClassAttribute"}:
         return ""
@@ -135,7 +135,7 @@ def _write_signature(node: Definition, is_method: bool) -> str:
 
 
 def _find_c_modules(stdlib: Path) -> list[str]:
-    """Public modules that are built in, or a shared library of the standard library's own."""
+    """Public modules that are built in, or shared libraries of the standard library."""
     shared = {
         str(stdlib / "lib-dynload"),
         sysconfig.get_config_var("DESTSHARED"),
@@ -156,7 +156,7 @@ def _inspect_c_module(name: str) -> Iterator[Entry]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # audioop, nis, spwd …
             module = importlib.import_module(name)
-    except ImportError:  # a library that it needs is not there
+    except ImportError:  # a library that it needs is missing
         return
     yield name, name, "module", _get_docstring(module)
     for key, value in sorted(vars(module).items()):

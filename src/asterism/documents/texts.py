@@ -1,4 +1,4 @@
-"""Folders of .txt and .md files, in chunks."""
+"""Documents from folders of .txt and .md files, in chunks."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ LARGEST_TEXT = 1 << 28  # bytes of one file
 
 
 def read_text_folder(path: PathLike) -> Iterator[Document]:
-    """Every .txt and .md file below a folder (or the one file), in chunks of paragraphs; text == file[begin:end].
+    """Every .txt and .md file in a folder and its subfolders, or a single file, in chunks; text == file[begin:end].
 
-    Names that begin with a dot are skipped. The characters of the file are those of UTF-8, newlines as they are.
+    Names that begin with a dot are skipped. Files are decoded as UTF-8, and newlines are kept.
     """
     return drop_places(read_located_texts(path))
 
 
 def read_located_texts(path: PathLike) -> Iterator[Located]:
-    """The same, each with its FILE:LINE."""
+    """The same documents with their FILE:LINE."""
     root = Path(path)
     alone = os.path.isfile(root)
     files = [root.name] if alone else _find_text_files(root)
     if not files:
-        raise DocumentError(f"{root}: no .txt or .md file below, expected at least one")
+        raise DocumentError(f"{root}: it has no .txt or .md file, expected at least one")
     for name in files:
         yield from _read_chunks(root if alone else root / name, name)
 
@@ -47,7 +47,7 @@ def _find_text_files(root: Path) -> list[str]:
         below[:] = [name for name in below if not name.startswith(".")]
         for name in files:
             path = Path(folder) / name
-            special = os.path.exists(path) and not os.path.isfile(path)  # reading a pipe would wait for ever
+            special = os.path.exists(path) and not os.path.isfile(path)  # reading a pipe would block
             if not name.startswith(".") and path.suffix.lower() in TEXT_SUFFIXES and not special:
                 found.append(path.relative_to(root).as_posix())
     return sorted(found)

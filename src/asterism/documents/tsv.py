@@ -1,4 +1,4 @@
-"""Tab-separated lines."""
+"""Documents from tab-separated lines."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ MOST_LISTED = 20
 
 
 def read_tsv(path: PathLike) -> Iterator[Document]:
-    """Columns id, text or id, title, text; or as a header line says that begins with `id` or `_id`. No quoting."""
+    """Columns id, text or id, title, text, or those of a header line that begins with `id` or `_id`. No quoting."""
     return drop_places(read_located_tsv(path))
 
 
 def read_located_tsv(path: PathLike, name: str = "") -> Iterator[Located]:
-    """The same, each with its FILE:LINE; `name` stands for FILE."""
+    """The same documents with their FILE:LINE; `name` replaces FILE."""
     columns: list[str] = []
     for where, line in read_lines(path, name):
         cells = line.split("\t")
@@ -40,7 +40,7 @@ def is_header(cells: list[str]) -> bool:
 
 
 def _name_columns(where: str, cells: list[str]) -> list[str]:
-    """The names of the columns, from the first line: of what is in them, or of how many there are."""
+    """The names of the columns: from the header, or by the number of columns in the first line."""
     if not is_header(cells):
         known = {2: ["_id", "text"], 3: ["_id", "title", "text"]}
         if len(cells) not in known:
@@ -55,11 +55,11 @@ def _name_columns(where: str, cells: list[str]) -> list[str]:
     before: set[str] = set()
     for number, name in enumerate(names, 1):
         if not name or name in before:
-            raise DocumentError(f"{where}: column {number} of the header is {name!r}, expected a name of its own")
+            raise DocumentError(f"{where}: column {number} of the header is {name!r}, expected a unique name")
         before.add(name)
     return names
 
 
 def _join_names(names: list[str]) -> str:
-    """For a message, not too many."""
+    """At most MOST_LISTED names, for a message."""
     return ", ".join(names[:MOST_LISTED]) + (", …" if len(names) > MOST_LISTED else "")

@@ -1,4 +1,4 @@
-"""Text to representations, for every published layout."""
+"""Text to representations, for models in every published layout."""
 
 from .loading import load_encoder, load_pair_scorer
 

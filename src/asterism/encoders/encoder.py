@@ -1,4 +1,4 @@
-"""Texts to representations: every view of a model in one forward pass."""
+"""Texts to representations: all views of a model in one forward pass."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from .tokens import TextRules, TokenisedTexts, tokenise
 
 Progress = Callable[[int], None]
 
-CHUNK_TEXTS = 256  # texts that are sorted by length together: enough for even batches, few enough for memory
-CHUNK_BYTES = 1 << 26  # of token vectors, about, at three characters a token
+CHUNK_TEXTS = 256  # texts that are sorted by length together: enough to fill batches evenly, few enough for memory
+CHUNK_BYTES = 1 << 26  # of token vectors, approximately: three characters per token
 
 
 class Chunk(NamedTuple):
@@ -88,38 +88,38 @@ class Encoder:
     def encode_document(
         self, texts: Iterable[str], *, views: Sequence[View] | None = None, progress: Progress | None = None
     ) -> Representations:
-        """All views of some documents, or those of `views`; `progress` is called with the number of texts done."""
+        """All views of some documents, or only `views`. `progress` is a callback that receives the count so far."""
         return self._concatenate(self._stream(texts, self._document, views, progress), views)
 
     def encode_query(
         self, texts: Iterable[str], *, views: Sequence[View] | None = None, progress: Progress | None = None
     ) -> Representations:
-        """All views of some queries, or those of `views`."""
+        """All views of some queries, or only `views`."""
         return self._concatenate(self._stream(texts, self._query, views, progress), views)
 
     def stream_documents(
         self, texts: Iterable[str], *, views: Sequence[View] | None = None, progress: Progress | None = None
     ) -> Iterator[Representations]:
-        """The same in parts of a few hundred texts, in order, for iterators that do not fit into memory."""
+        """Like `encode_document`, in parts of a few hundred texts, for iterators that do not fit into memory."""
         return self._stream(texts, self._document, views, progress)
 
     def document_spans(self, text: str) -> list[TokenSpan] | None:
-        """One for each row of `encode_document([text]).multi.flat`: the piece of `text` it stands for.
+        """The piece of `text` that each row of `encode_document([text]).multi.flat` stands for.
 
-        None where vectors are pooled to a constant number: those stand for no single token.
+        None if the vectors are pooled to a constant number: they do not stand for single tokens.
         """
         return self._find_spans(text, self._document)
 
     def query_spans(self, text: str) -> list[TokenSpan] | None:
-        """One for each row of `encode_query([text]).multi.flat`."""
+        """The piece of `text` that each row of `encode_query([text]).multi.flat` stands for."""
         return self._find_spans(text, self._query)
 
     def count_tokens(self, texts: Sequence[str]) -> LexicalWeights:
-        """The model's tokens as terms, and how often each is in a text: for BM25."""
+        """The model's tokens as terms, and how often each occurs in a text: for BM25."""
         return count_tokens(self._checkpoint.tokenizer, self._checkpoint.document, texts)
 
     def term_spans(self, text: str) -> list[TermSpan]:
-        """The tokens that `count_tokens` counts, and that a lexical head weighs, with their places."""
+        """The tokens that `count_tokens` counts and that a lexical head weights, with their positions in the text."""
         return find_token_terms(self._checkpoint.tokenizer, self._checkpoint.document, text)
 
     def _find_spans(self, text: str, side: Side) -> list[TokenSpan] | None:
@@ -224,9 +224,9 @@ class Encoder:
         for view in views:
             if view not in self.views:
                 known = "this model has " + ", ".join(self.views) if view in VIEWS else "there is no such view"
-                raise InputError(f"view {view!r} was asked for, but {known}")
+                raise InputError(f"view {view!r} was requested, but {known}")
         if not views:
-            raise InputError(f"no view was asked for, expected some of {', '.join(self.views)}")
+            raise InputError(f"no view was requested, expected some of {', '.join(self.views)}")
         return tuple(views)
 
 

@@ -1,4 +1,4 @@
-"""The two doors: text encoders and pair scorers, by folder or by name."""
+"""Loading of text encoders and pair scorers, by folder or by name."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UnknownModel
-from ..models.registry import DEFAULT, HEADS, find_or_fetch
+from ..models.registry import DEFAULT, HEADS, find_or_fetch_model
 from ..settings import EncoderSettings
 
-if TYPE_CHECKING:  # onnx and onnxruntime are loaded when a model is
+if TYPE_CHECKING:  # importing this module does not load onnx and onnxruntime
     from .encoder import Encoder
     from .pair_scorer import PairScorer
 
 
 def load_encoder(model: str | os.PathLike[str] = DEFAULT, **settings: Any) -> Encoder:
-    """A model from a folder in any published layout, or a named one (`asterism models` lists them).
+    """A model from a folder in any published layout, or by name (`asterism models` lists the names).
 
-    The settings are those of EncoderSettings, e.g. `precision="int8"`. A named model is fetched if it is not here yet.
+    The settings are those of EncoderSettings, e.g. `precision="int8"`. A named model is downloaded at its first use.
     """
     chosen = EncoderSettings.from_json(settings)
     from .checkpoints.layouts import open_checkpoint
@@ -36,13 +36,13 @@ def load_pair_scorer(model: str | os.PathLike[str], **settings: Any) -> PairScor
 
 
 def _find_folder(model: str | os.PathLike[str]) -> Path:
-    """A folder that exists, else a name."""
+    """An existing folder, else a model by name."""
     if not isinstance(model, str | os.PathLike):
         raise UnknownModel(f"{model!r} was given as a model, expected a folder or a name")
     if not str(model).strip():
         raise UnknownModel("the model's name is empty, expected a folder or a name")
     folder = Path(model).expanduser()
-    if os.path.isdir(folder):  # unlike Path's methods, it has no error for names that no folder can have
+    if os.path.isdir(folder):  # unlike Path.is_dir, it does not raise for impossible names
         return folder
     if os.path.exists(folder):
         raise UnknownModel(f"{folder} is a file, expected the folder of a model")
@@ -50,4 +50,4 @@ def _find_folder(model: str | os.PathLike[str]) -> Path:
     if name.startswith((".", "/", "~")):
         raise UnknownModel(f"there is no folder {folder}")
     own = HEADS / name
-    return own if os.path.exists(own / "asterism.json") else find_or_fetch(name)
+    return own if os.path.exists(own / "asterism.json") else find_or_fetch_model(name)

@@ -1,7 +1,7 @@
-"""Cross-encoders: a score for a query and a text that are read together.
+"""Cross-encoders: one score for a query and a text that the model reads together.
 
-[CLS] form: layers over the state of the first token. [EMB] form (ANNCUR): the query stands between two markers, the
-text after a third; score = mean of the states of the first two · state of the third.
+[CLS] form: layers over the state of the first token. [EMB] form (ANNCUR): the query is between two markers, the text
+after a third; score = mean of the states of the first two · state of the third.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SHORTEST_PAIR = 16  # tokens
 
 @dataclass(frozen=True)
 class Markers:
-    """Ids of the [EMB] form: before and after the query, before the text."""
+    """The marker ids of the [EMB] form: before and after the query, before the text."""
 
     query_begin: int
     query_end: int
@@ -69,7 +69,7 @@ class PairScorer:
         """Load the weights into onnxruntime."""
         for name in ("runtime", "query_length", "long", "cls_every"):
             if getattr(settings, name) != getattr(EncoderSettings, name):
-                raise SettingError(f"{name} is {getattr(settings, name)!r}, which a cross-encoder does not have")
+                raise SettingError(f"{name} is {getattr(settings, name)!r}, but a cross-encoder has no such setting")
         self._model = model
         self._settings = settings
         self._length = whole_number(
@@ -89,7 +89,7 @@ class PairScorer:
         self._session = OnnxSession(graph, folder, cores(settings.threads))
 
     def score(self, query: str, texts: Sequence[str]) -> Floats:
-        """(n,) one score for each text; higher is better, the scale is the model's own."""
+        """(n,) one score for each text; higher is better. The scale depends on the model."""
         if isinstance(texts, str):
             texts = [texts]
         check_texts([query], name="query")
@@ -114,7 +114,7 @@ class PairScorer:
     def _make_pairs(
         self, query: str, texts: Sequence[str]
     ) -> tuple[list[Row], npt.NDArray[np.int64], list[list[list[int]]]]:
-        """Rows, where the second part of each begins, and the places whose states count for query and text."""
+        """The rows, where the text begins in each, and the places whose states stand for query and text."""
         tokenizer, markers = self._model.tokenizer, self._model.markers
         first, *others = tokenizer.encode([query, *texts], TextRules(self._length))
         before, between, after = tokenizer.make_pair_frame()
@@ -124,7 +124,7 @@ class PairScorer:
         room = self._length - len(before + between + after + opening + closing + leading)
         rows, seconds, shares = [], [], []
         for number, other in enumerate(others):
-            # The query keeps at least half of the room, the text gives way first.
+            # The text is cut first; the query keeps at least half of the room.
             kept = first.ids[: max(room // 2, room - len(other.ids))]
             text = other.ids[: room - len(kept)]
             self.truncated += len(kept) < len(first.ids) or len(text) < len(other.ids)
@@ -138,7 +138,7 @@ class PairScorer:
 
 
 def open_pair_model(folder: Path) -> PairModel:
-    """Our own layout with a pair section, or a sequence classifier with one label."""
+    """Asterism's own layout with a pair section, or a sequence classifier with one label."""
     with translate_errors(folder, "cross-encoder"):
         model = _open_own(folder) if asterism.recognises(folder) else _open_classifier(folder)
         refuse_foreign_ids(model.tokenizer, model.transformer)
@@ -151,7 +151,7 @@ def _open_classifier(folder: Path) -> PairModel:
     tokenizer = TextTokenizer(folder)
     if not isinstance(transformer, Bert):
         raise CheckpointError(
-            f"{folder}: no cross-encoder of this architecture is known, expected BERT, RoBERTa or XLM-R"
+            f"{folder}: cross-encoders of this architecture are not supported, expected BERT, RoBERTa or XLM-R"
         )
     layers = _read_classifier(weights, transformer)
     known = [name for name in weights if name.startswith("classifier.") or ".pooler." in name]

@@ -1,4 +1,4 @@
-"""Which piece of a text each token vector stands for, told without running the model."""
+"""Which piece of a text each token vector stands for; the model itself is not run."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ WORD_BEGINS = "▁Ġ"  # how Metaspace and byte-level tokenizers write the space
 
 @dataclass(frozen=True)
 class TokenSpan:
-    """The token of a vector, and text[begin:end] that it stands for.
+    """The token of a vector, and the piece text[begin:end] that it stands for.
 
     token   the tokenizer's own string: "##ing", "▁the", "[CLS]"
-    begin   in characters of the text as it was given; begin == end == -1 for a token that is not of the text: special
-    end     ones, markers, fillers, those of a prompt, a space that the tokenizer puts before a word by itself
+    begin   in characters of the given text; begin == end == -1 for a token that is not part of the text: special
+    end     tokens, markers, fillers, a prompt's tokens, a space that the tokenizer itself puts before a word
     """
 
     token: str
@@ -35,13 +35,13 @@ class TokenSpan:
 
 
 def find_token_spans(tokenizer: TextTokenizer, side: Side, text: str, cls_every: int = 0) -> list[TokenSpan]:
-    """One for each vector of `text`, in order."""
+    """One span for each vector of `text`, in order."""
     check_texts([text])
     found, own = place_tokens(tokenizer, side.rules, text)
     ids, frame = np.array(found, np.int64), tokenizer.make_frame(side.rules)
     rows, _ = make_rows(0, ids, frame, side.rules, cls_every)
     places, _ = make_rows(0, np.arange(len(ids)), frame.blank_out(), side.rules, cls_every)
-    pieces = [*own, NOWHERE]  # the last for place -1
+    pieces = [*own, NOWHERE]  # place -1 is the last one
     spans = []
     for row, place in zip(rows, places, strict=True):
         (batch,) = make_batches([row], 1)
@@ -51,25 +51,25 @@ def find_token_spans(tokenizer: TextTokenizer, side: Side, text: str, cls_every:
 
 
 def place_tokens(tokenizer: TextTokenizer, rules: TextRules, text: str) -> tuple[list[int], list[Piece]]:
-    """ids (tokens,) of a text without its frame, and the piece of `text` that each stands for."""
+    """ids (tokens,) of a text without special tokens, and the piece of `text` that each stands for."""
     encoding = tokenizer.encode_with_offsets(text, rules)
     tokens = [tokenizer.find_token(number) for number in encoding.ids]
     return encoding.ids, list(_find_pieces(text, tokens, encoding.offsets, find_origins(text, rules)))
 
 
 def _find_pieces(text: str, tokens: list[str], offsets: list[Piece], origin: list[int]) -> Iterator[Piece]:
-    """Of each token: offsets in the prepared text to those in `text`, by the origin of each prepared character."""
+    """The piece of each token: offsets in the prepared text to offsets in `text`, by the origin of each character."""
     claimed = [_find_claimed(origin[begin:end]) for begin, end in offsets]
     free = np.ones(len(text), bool)
     for begin, end in claimed:
         free[max(begin, 0) : max(end, 0)] = False
     for token, ((begin, end), (following, _)) in zip(tokens, pairwise([*claimed, NOWHERE]), strict=True):
-        # A space that the tokenizer puts before a word claims the first character of the word.
+        # A space that the tokenizer puts before a word has the offsets of the word's first character.
         if begin < 0 or (begin == following and not token.strip(WORD_BEGINS)):
             yield NOWHERE
             continue
         piece = text[begin:end]
-        if not piece.isspace():  # the space before a word is not the word
+        if not piece.isspace():  # the space before a word is not part of it
             begin += len(piece) - len(piece.lstrip())
         while end < len(text) and free[end] and unicodedata.category(text[end]).startswith("M"):
             end += 1  # an accent that the tokenizer drops belongs to its letter
@@ -77,6 +77,6 @@ def _find_pieces(text: str, tokens: list[str], offsets: list[Piece], origin: lis
 
 
 def _find_claimed(origin: list[int]) -> Piece:
-    """From the first to the last character that is the text's."""
+    """From the first to the last character that comes from the text."""
     own = [place for place in origin if place >= 0]
     return (own[0], own[-1] + 1) if own else NOWHERE

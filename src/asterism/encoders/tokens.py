@@ -1,4 +1,4 @@
-"""Text to rows of token ids: markers, expansion, windows, and which tokens count."""
+"""Text to rows of token ids: markers, expansion, windows, and which tokens have a vector."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ Ids = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class TextRules:
-    """How one side, documents or queries, becomes token ids.
+    """How the texts of one side, documents or queries, become token ids.
 
-    length        tokens of a row at most, special ones counted
-    prompt        text put before each text
-    strip         whether white space around the text is dropped first
-    lower         whether the text is brought to lower case first
-    marker        an id put after the first token (ColBERT's [Q] and [D]), or None
-    expand_to     rows are filled up to this many tokens with the id `filler` (ColBERT's [MASK]); 0: not
-    filler        see there; these tokens count as the text's own
-    attend        whether the other tokens see them
-    first_counts  whether the first token has a vector (not in BGE-M3)
+    length        the most tokens of a row, including special tokens
+    prompt        put before each text
+    strip         whether white space around the text is removed first
+    lower         whether the text is converted to lower case first
+    marker        an id after the first token (ColBERT's [Q] and [D]), or None
+    expand_to     rows are filled up to this many tokens with `filler`; 0 for no expansion
+    filler        the id that fills rows up (ColBERT's [MASK]); fillers have vectors like the text's own tokens
+    attend        whether the other tokens attend to the fillers
+    first_counts  whether the first token has a vector (it has none in BGE-M3)
     skipped       ids without a vector
-    windows       whether a longer text goes on in further rows; else it is cut, and counted as truncated
+    windows       whether a longer text continues in further rows; else it is cut and counted as truncated
     """
 
     length: int
@@ -49,7 +49,7 @@ class TextRules:
 
 @dataclass(frozen=True)
 class Frame:
-    """Ids put around a text: those before and after it, one between its parts (MCLS), one that fills up its row."""
+    """Ids around a text: before it, after it, between its parts (MCLS), and the one that fills up its row."""
 
     before: list[int]
     after: list[int]
@@ -57,16 +57,16 @@ class Frame:
     filler: int
 
     def blank_out(self) -> Frame:
-        """As long, all of it -1: around places of a text instead of ids."""
+        """A frame of the same lengths with -1 for every id: for positions in a text instead of ids."""
         return Frame([-1] * len(self.before), [-1] * len(self.after), -1, -1)
 
 
 @dataclass(frozen=True)
 class Row:
-    """One sequence for the transformer, a text or a window of one.
+    """One sequence for the transformer: a text or a window of it.
 
-    ids (tokens,), of which the first `attended` are seen; places begin <= i < end are its own, the rest of a window is
-    context.
+    ids (tokens,); attention sees the first `attended`. Places begin <= i < end are the row's own, the rest of a window
+    is context.
     """
 
     text: int
@@ -78,7 +78,7 @@ class Row:
 
 @dataclass(frozen=True)
 class TokenisedTexts:
-    """Rows in the order of the texts, and how many texts were cut."""
+    """The rows of some texts, in order, and how many texts were cut."""
 
     texts: int
     rows: list[Row]
@@ -86,10 +86,10 @@ class TokenisedTexts:
 
 
 class TextTokenizer:
-    """A tokenizer's file, how many ids it has (added ones counted), and those that frame a text."""
+    """A tokenizer, its file, the number of its ids (with added tokens), and the ids before and after a text."""
 
     def __init__(self, folder: Path) -> None:
-        """tokenizer.json, or the vocab.txt of a BERT."""
+        """From tokenizer.json, or the vocab.txt of a BERT."""
         self.file, self._tokenizer = open_tokenizer(folder)
         with translate_library_errors(lambda error: CheckpointError(f"{self.file} cannot be used on a text: {error}")):
             self._tokenizer.no_truncation()
@@ -100,7 +100,9 @@ class TextTokenizer:
             self.vocabulary = 1 + max([*own, *framed])
         start = next((i for i in range(len(framed)) if framed[i : i + len(bare)] == bare), None) if bare else None
         if start is None:
-            raise CheckpointError(f"{self.file} does not put a text between special tokens in any known way")
+            raise CheckpointError(
+                f"{self.file} does not put a text between special tokens, expected its own tokens unchanged"
+            )
         self.before, self.after = framed[:start], framed[start + len(bare) :]
 
     def find_id(self, token: str) -> int | None:
@@ -109,43 +111,45 @@ class TextTokenizer:
         return found
 
     def get_least_length(self, rules: TextRules) -> int:
-        """The fewest tokens of a row that leave room for a text."""
+        """The smallest length of a row that leaves room for a text."""
         return len(self.before) + len(self.after) + (rules.marker is not None) + 4
 
     def find_token(self, number: int) -> str:
-        """The token of an id; empty for an id that has none."""
+        """The token of an id; empty for an unknown id."""
         return self._tokenizer.id_to_token(number) or ""
 
     def make_frame(self, rules: TextRules) -> Frame:
-        """What stands around a text of one side."""
+        """The ids around a text of one side."""
         marker = [] if rules.marker is None else [rules.marker]
         return Frame(self.before + marker, self.after, self.before[0] if self.before else -1, rules.filler)
 
     def require_id(self, token: str, purpose: str) -> int:
-        """The id of a token that must be there."""
+        """The id of a token that must exist; `purpose` says in an error what it is for."""
         found = self.find_id(token)
         if found is None:
-            raise CheckpointError(f"{self.file} has no token {token!r}, expected it as {purpose}")
+            raise CheckpointError(f"{self.file} has no token {token!r}, expected one for {purpose}")
         return found
 
     def encode(self, texts: Sequence[str], rules: TextRules) -> list[Encoding]:
-        """Without special tokens."""
+        """The encodings of some texts, without special tokens."""
         with translate_library_errors(self._make_error):
             return list(self._tokenizer.encode_batch_fast(_prepare(texts, rules), add_special_tokens=False))
 
     def encode_with_offsets(self, text: str, rules: TextRules) -> Encoding:
-        """Slower: offsets are characters of the prepared text, see `origins`."""
+        """The same with offsets in characters of the prepared text (see `find_origins`), which is slower."""
         with translate_library_errors(self._make_error):
             return self._tokenizer.encode(_prepare([text], rules)[0], add_special_tokens=False)
 
     def make_pair_frame(self) -> tuple[list[int], list[int], list[int]]:
-        """The ids before, between and after two texts that are read together."""
+        """The ids before, between and after the two texts of a pair."""
         with translate_library_errors(self._make_error):
             framed = self._tokenizer.encode("a", "a").ids
             bare = self._tokenizer.encode("a", add_special_tokens=False).ids
         first = next((i for i in range(len(framed)) if framed[i : i + len(bare)] == bare), None)
         if first is None:
-            raise CheckpointError(f"{self.file} does not put two texts between special tokens in any known way")
+            raise CheckpointError(
+                f"{self.file} does not put two texts between special tokens, expected their own tokens unchanged"
+            )
         rest = framed[first + len(bare) :]
         second = next((i for i in range(len(rest)) if rest[i : i + len(bare)] == bare), len(rest))
         return framed[:first], rest[:second], rest[second + len(bare) :]
@@ -157,7 +161,7 @@ class TextTokenizer:
 def tokenise(
     tokenizer: TextTokenizer, rules: TextRules, texts: Sequence[str], cls_every: int = 0, first: int = 0
 ) -> TokenisedTexts:
-    """All rows of `texts`; errors name the text, counted from `first`."""
+    """All rows of `texts`; errors name the number of a text, counted from `first`."""
     check_texts(texts, first)
     frame = tokenizer.make_frame(rules)
     rows: list[Row] = []
@@ -178,7 +182,7 @@ def _prepare(texts: Sequence[str], rules: TextRules) -> list[str]:
 
 
 def find_origins(text: str, rules: TextRules) -> list[int]:
-    """The character of `text` that each of the prepared text was made from; -1 for the prompt's."""
+    """For each character of the prepared text, the character of `text` it comes from; -1 for the prompt."""
     first = len(text) - len(text.lstrip()) if rules.strip else 0
     kept = text.strip() if rules.strip else text
     made = [first + i for i, character in enumerate(kept) for _ in (character.lower() if rules.lower else character)]
@@ -186,9 +190,9 @@ def find_origins(text: str, rules: TextRules) -> list[int]:
 
 
 def make_rows(number: int, content: Ids, frame: Frame, rules: TextRules, cls_every: int) -> tuple[list[Row], bool]:
-    """content (tokens,) of text `number` in its frame, row by row; whether it was cut."""
+    """content (tokens,) of text `number` -> its rows, with their frame, and whether the text was cut."""
     before, after = frame.before, frame.after
-    if cls_every:  # BGE-M3's MCLS: one more [CLS] before each further `cls_every` tokens
+    if cls_every:  # BGE-M3's MCLS: another [CLS] before every `cls_every` tokens
         content = np.insert(content, np.arange(cls_every, len(content), cls_every), frame.between)
     room = rules.length - len(before) - len(after)
     cut = not rules.windows and len(content) > room
@@ -199,7 +203,7 @@ def make_rows(number: int, content: Ids, frame: Frame, rules: TextRules, cls_eve
         real = len(before) + end - begin + len(after)
         ids = np.full(max(real, rules.expand_to), frame.filler, np.int64)
         ids[:real] = np.concatenate([before, content[begin:end], after])
-        # A document has one frame: its beginning is the first window's, its end the last one's.
+        # The special tokens of a document count once: those before it in the first window, those after it in the last.
         own_begin = len(before) + own_from - begin if begin else 0
         own_end = len(before) + own_to - begin if own_to < len(content) else len(ids)
         rows.append(Row(number, ids, len(ids) if rules.attend else real, own_begin, own_end))
@@ -207,9 +211,9 @@ def make_rows(number: int, content: Ids, frame: Frame, rules: TextRules, cls_eve
 
 
 def cut_windows(tokens: int, room: int) -> list[tuple[int, int, int, int]]:
-    """Begin and end of each window of `tokens`, and of the part whose vectors are taken from it.
+    """Begin and end of each window of `tokens`, and begin and end of the part whose vectors are taken from it.
 
-    Windows overlap by a quarter, and of an overlap each takes the half that has more context there.
+    Windows overlap by a quarter; each vector of an overlap is taken from the window that has more context for it.
     """
     if tokens <= room:
         return [(0, tokens, 0, tokens)]

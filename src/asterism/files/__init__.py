@@ -1,1 +1,1 @@
-"""Files that anyone may have written: opened, bounded, parsed."""
+"""Safe reading of files from unknown sources: opening, size limits, parsing."""

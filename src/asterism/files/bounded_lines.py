@@ -1,4 +1,4 @@
-"""Lines of files that somebody else may have written: plain or gzip, and none longer than memory allows."""
+"""Lines of files from unknown sources: plain or gzip, with a limit on the length of a line."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ GZIP_MAGIC = b"\x1f\x8b"
 
 
 class LineTooLong(ValueError):
-    """A line that is longer than any that is meant to be read."""
+    """A line is longer than LONGEST_LINE."""
 
 
 def open_unzipped(stream: Any) -> io.BufferedIOBase:
-    """A binary stream; what is in it if it begins as gzip does."""
-    if not hasattr(stream, "peek"):  # a stand-in for stdin
+    """The stream itself, or its unzipped content if it begins like a gzip file."""
+    if not hasattr(stream, "peek"):  # a replacement of stdin
         stream = io.BufferedReader(stream)
     if stream.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC):
         return gzip.GzipFile(fileobj=stream)
@@ -26,7 +26,7 @@ def open_unzipped(stream: Any) -> io.BufferedIOBase:
 
 
 def read_bounded_lines(stream: io.BufferedIOBase | BinaryIO) -> Iterator[bytes]:
-    """Every line with its end; one that is too long raises LineTooLong before it is in memory."""
+    """Every line with its newline; a line that is too long raises LineTooLong before it is in memory."""
     while line := stream.readline(LONGEST_LINE + 1):
         if len(line) > LONGEST_LINE:
             raise LineTooLong(f"the line has more than {LONGEST_LINE:,} bytes, expected at most that: split it")

@@ -1,6 +1,6 @@
-"""The files of a checkpoint, opened and read with one kind of error.
+"""Opening and reading the files of a checkpoint; all errors are CheckpointErrors.
 
-Links are followed, because the hub's cache is made of them. What they lead to must be a regular file.
+Links are followed, because the hub's cache consists of them, but they must lead to regular files.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from ..errors import CheckpointError
 from .json_text import parse_json
 from .regular_files import stream_regular
 
-LARGEST_WITH_HOLES = 1 << 28  # bytes; below it, reading the holes costs nothing that matters
-LEAST_WRITTEN = 8  # above it, one byte of so many must have been written
-MOST_JSON_VALUES = 3_000_000  # Gemma's tokenizer.json, the largest known, has about 2 million; 100 bytes each in memory
+LARGEST_WITH_HOLES = 1 << 28  # bytes; reading the holes of a smaller file costs little
+LEAST_WRITTEN = 8  # in a larger file, at least one of so many bytes must have been written
+MOST_JSON_VALUES = 3_000_000  # 100 bytes each in memory; the largest known file, Gemma's tokenizer.json, has 2 million
 
 
 def is_there(file: Path) -> bool:
-    """Whether something has that name, be it a link that leads nowhere."""
+    """Whether the name exists, even as a broken link."""
     return os.path.lexists(file)
 
 
 @contextmanager
 def open_checkpoint_file(file: Path) -> Iterator[BinaryIO]:
-    """A regular file, to be read piece by piece; OSErrors of the block are told as CheckpointErrors too."""
+    """Open a regular file; OSErrors inside the block become CheckpointErrors too."""
     try:
         with stream_regular(file, links=True) as stream:
             _refuse_holes(file, os.fstat(stream.fileno()), stream.fileno())
@@ -37,7 +37,7 @@ def open_checkpoint_file(file: Path) -> Iterator[BinaryIO]:
         raise CheckpointError(f"{file} is missing") from None
     except OSError as error:
         raise CheckpointError(f"{file} cannot be read: {error.strerror or error}") from error
-    except ValueError as error:  # a name that no file can have, a place beyond its end
+    except ValueError as error:  # an impossible name, or a place beyond the end of the file
         raise CheckpointError(f"{str(file)!r} cannot be read: {error}") from error
 
 
@@ -51,18 +51,20 @@ def read_file(file: Path, most_bytes: int) -> bytes:
 
 
 def refuse_special_files(folder: Path) -> None:
-    """For libraries that read a folder by themselves: everything in it must be a regular file or a folder."""
+    """Before a library reads a folder: everything in it must be a regular file or a folder."""
     try:
         for name in os.listdir(folder):
             kind = os.stat(folder / name).st_mode
             if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):
-                raise CheckpointError(f"{folder / name} is no regular file, expected only those in a checkpoint")
+                raise CheckpointError(
+                    f"{folder / name} is not a regular file, expected only regular files in a checkpoint"
+                )
     except OSError as error:
         raise CheckpointError(f"{error.filename} cannot be read: {error.strerror}") from error
 
 
 def parse_bounded_json(file: Path, content: bytes) -> Any:
-    """`content` of `file` as JSON; refused before it is parsed if that would take hundreds of megabytes."""
+    """Parse the JSON `content` of `file`; refused before parsing if that would need hundreds of megabytes."""
     values = sum(content.count(sign) for sign in (b",", b"[", b"{"))
     if values > MOST_JSON_VALUES:
         raise CheckpointError(f"{file} has about {values} JSON values, expected at most {MOST_JSON_VALUES}")
@@ -73,13 +75,13 @@ def parse_bounded_json(file: Path, content: bytes) -> Any:
 
 
 def _refuse_holes(file: Path, status: os.stat_result, descriptor: int) -> None:
-    """A file of a few bytes on disk can be terabytes to read: what an interrupted download leaves, or a trap."""
+    """Refuse sparse files: an interrupted download or an attack can have a few bytes on disk and terabytes to read."""
     written = status.st_blocks * 512
     if status.st_size <= LARGEST_WITH_HOLES or written * LEAST_WRITTEN >= status.st_size:
         return
-    # Some file systems count no blocks; those that know of holes say where the first one is.
+    # Some file systems do not count blocks; SEEK_HOLE finds the first hole if there is one.
     if os.lseek(descriptor, 0, os.SEEK_HOLE) < status.st_size:
         raise CheckpointError(
-            f"{file} has {status.st_size} bytes of which {written} were ever written: the download is not complete"
+            f"{file} has {status.st_size} bytes, of which {written} were written: the download is incomplete"
         )
     os.lseek(descriptor, 0, os.SEEK_SET)

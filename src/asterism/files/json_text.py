@@ -1,4 +1,4 @@
-"""JSON that somebody else may have written: whatever is wrong with it is a ValueError."""
+"""JSON from unknown sources: every error is a ValueError."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, NoReturn
 
 
 def parse_json(text: str | bytes, *, unique: bool = False) -> Any:
-    """Like json.loads, but NaN, Infinity and text nested beyond what Python can follow are ValueErrors too.
+    """Like json.loads, but NaN, Infinity and text that is nested too deeply are ValueErrors too.
 
-    With `unique` a key that an object has twice is one as well: another reader may take the other of the two.
+    With `unique`, a repeated key in an object is also a ValueError: another parser may use the other value.
     """
     hook = _refuse_repeated if unique else None
     try:
@@ -20,7 +20,7 @@ def parse_json(text: str | bytes, *, unique: bool = False) -> Any:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _refuse_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Opening files that others may have put there: regular files only, of a bounded size, and never waiting for one.
+"""Opening files from unknown sources: only regular files of limited size, without blocking.
 
-In a folder from somewhere else, a name can lead anywhere: a fifo or a device never ends, a link leaves the folder, a
-sparse file is larger than memory. Everything here raises OSError with a plain reason in `strerror`.
+In a folder from somewhere else, a name can be anything: a fifo or a device that never ends, a link out of the folder, a
+sparse file larger than memory. All functions raise OSError with a readable reason in `strerror`.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ KINDS |= {stat.S_IFCHR: "device", stat.S_IFBLK: "device"}
 
 
 def open_regular(path: Path, *, links: bool = False) -> int:
-    """A descriptor to read a regular file with; `links` says whether the path may end in a link to one."""
+    """A descriptor for reading a regular file; `links` says whether the path may be a link to one."""
     follow = 0 if links else os.O_NOFOLLOW
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | follow)  # a fifo does not block
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | follow)  # does not block on a fifo
     except OSError as error:
         if error.errno == errno.ELOOP and path.is_symlink():
             raise _make_error(path, stat.S_IFLNK) from None
@@ -45,16 +45,16 @@ def read_regular(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
         size = os.fstat(descriptor).st_size
         if size > most_bytes:
             raise OSError(errno.EFBIG, f"it has {size} bytes, expected at most {most_bytes}", str(path))
-        return file.read(size)  # not more: that much would be allocated at once
+        return file.read(size)  # with a size, because read() would allocate more
 
 
 def stream_regular(path: Path, *, links: bool = False) -> BinaryIO:
-    """A regular file to be read piece by piece."""
+    """A stream for reading a regular file."""
     return open(open_regular(path, links=links), "rb", closefd=True)
 
 
 def read_pipe(path: Path) -> Iterator[bytes]:
-    """What is written to a fifo, to its end, in blocks; one that nobody opens for writing is an error."""
+    """All blocks that are written to a fifo; OSError if no writer opens it."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         kind = stat.S_IFMT(os.fstat(descriptor).st_mode)
@@ -69,30 +69,30 @@ def read_pipe(path: Path) -> Iterator[bytes]:
 
 
 def _read_first_block(descriptor: int, path: Path) -> bytes:
-    """Without a writer a fifo is at its end at once: one that is about to come is given some time."""
+    """A fifo without a writer is at its end at once, so wait a moment for a writer."""
     deadline = time.monotonic() + PATIENCE
     block = b""
     while not block:
         try:
             block = os.read(descriptor, BLOCK)
-        except BlockingIOError:  # there is a writer, who has written nothing yet
+        except BlockingIOError:  # there is a writer that has not written anything yet
             break
         if not block:
             if time.monotonic() > deadline:
-                raise OSError(errno.EPIPE, "nobody writes to this fifo", str(path))
+                raise OSError(errno.EPIPE, "no program writes to this fifo", str(path))
             time.sleep(PATIENCE / 100)
     os.set_blocking(descriptor, True)
     return block or os.read(descriptor, BLOCK)
 
 
 def create_file(path: Path) -> BinaryIO:
-    """A new file to write to; what stands at the path, a link included, is an error."""
+    """A new file for writing; an existing path, even a broken link, is an error."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     return open(os.open(path, flags, 0o666), "wb", closefd=True)
 
 
 def is_real_folder(path: Path) -> bool:
-    """Whether a folder is there itself, not a link to one."""
+    """Whether the path is a folder, and not a link to one."""
     try:
         return stat.S_ISDIR(os.lstat(path).st_mode)
     except OSError:

@@ -1,7 +1,7 @@
-"""The compiled kernels, and which of them this process uses.
+"""The compiled kernels, and the choice between them.
 
-`reference` states every kernel in NumPy; `_native` is its compiled twin. The environment variable
-ASTERISM_KERNELS ("scalar", "avx2") overrides the choice; results are the same bits either way.
+`reference` has every kernel in NumPy; `_native` has the compiled ones. The environment variable
+ASTERISM_KERNELS ("scalar", "avx2") overrides the choice; the results are the same to the bit.
 """
 
 from __future__ import annotations
@@ -19,5 +19,7 @@ def choose_kernels() -> str:
     name = os.environ.get("ASTERISM_KERNELS", "auto")
     known = _native.kernel_names()
     if name != "auto" and name not in known:
-        raise SettingError(f"ASTERISM_KERNELS is {name!r}, this machine has {', '.join(known)}: unset it")
+        raise SettingError(
+            f"ASTERISM_KERNELS is {name!r}, expected one of {', '.join(known)} on this machine: unset it"
+        )
     return name

@@ -1,6 +1,6 @@
-"""Every kernel in NumPy, which the compiled ones are tested against; native/kernels/kernels.hpp says what each is for.
+"""Every kernel in NumPy, which the compiled ones are tested against; native/kernels/kernels.hpp documents them.
 
-All float work is in float32, one operation after the other, so that the comparison can be for equality.
+All float operations are in float32 and in a fixed order, so that results can be compared for equality.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lexical search in NumPy: the truth that the compiled one is tested against."""
+"""Lexical search in NumPy, which the compiled search is tested against."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Numbers = npt.NDArray[np.int64]
 def score_documents(
     offsets: Numbers, terms: Numbers, weights: Floats, query_terms: Numbers, query_weights: Floats
 ) -> Floats:
-    """Documents' entries and a query's -> (documents,), added up term after term in the order of the query."""
+    """Entries of documents, terms and weights of a query -> (documents,), summed in the order of the query's terms."""
     document_of = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     scores = np.zeros(len(offsets) - 1, np.float32)
     for term, weight in zip(query_terms, query_weights, strict=True):
@@ -23,9 +23,9 @@ def score_documents(
 
 def find_best(scores: Floats, k: int, eligible: npt.NDArray[np.bool_] | None) -> tuple[Numbers, Floats]:
     """(documents,) -> ids (k,) and scores (k,) of those above 0, ties by number, padded with -1 and -inf."""
-    eligible = (scores > 0) if eligible is None else (scores > 0) & eligible
+    found = (scores > 0) if eligible is None else (scores > 0) & eligible
     order = np.lexsort((np.arange(len(scores)), -scores))
-    chosen = order[eligible[order]][:k]
+    best = order[found[order]][:k]
     ids, values = np.full(k, -1, np.int64), np.full(k, -np.inf, np.float32)
-    ids[: len(chosen)], values[: len(chosen)] = chosen, scores[chosen]
+    ids[: len(best)], values[: len(best)] = best, scores[best]
     return ids, values

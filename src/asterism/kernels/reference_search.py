@@ -1,4 +1,4 @@
-"""The whole search in NumPy, stage by stage, slow and plain: what the engine must return (native/tokens/engine.hpp)."""
+"""The whole search in NumPy, stage by stage: slow, but what the engine must return (native/tokens/engine.hpp)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .reference import Bytes, CodeFormat, Floats
 
 Ids = npt.NDArray[np.int64]
 
-LEAST, STEP = 64, 32  # documents refined before the first look at whether to go on, and between two looks
+LEAST, STEP = 64, 32  # documents refined before the first check whether to stop, and between two checks
 
 
 @dataclass(frozen=True)
 class StoredTokens:
-    """Everything an index holds, all segments one after the other.
+    """The contents of an index, all segments one after the other.
 
     centroid_rows (K + 1, width), centroid_scales (K + 1,) · signs (rounds, d) · offsets (D + 1,) ·
     centroids (T,) · stored (T, bytes) codes with scales (T,), or (T, d) floats · fine (T, d) or None
@@ -37,7 +37,7 @@ class StoredTokens:
 
 @dataclass(frozen=True)
 class Plan:
-    """Search settings with nothing left open; names as in TokenSearch."""
+    """Search settings without defaults; names as in TokenSearch."""
 
     method: str
     probes: int
@@ -51,10 +51,10 @@ class Plan:
 
 
 class ReferenceSearch:
-    """One query under way."""
+    """One search for one query."""
 
     def __init__(self, index: StoredTokens, query: Floats, plan: Plan, eligible: npt.NDArray[np.bool_]) -> None:
-        """`eligible` (D,): the eligible."""
+        """`eligible` (D,): which documents count."""
         self.index, self.query, self.plan = index, query, plan
         self.documents = np.flatnonzero(eligible)
         self.bytes = kernels.to_signed_bytes(kernels.rotate(query, index.signs), index.centroid_rows.shape[1])
@@ -62,11 +62,11 @@ class ReferenceSearch:
 
     @property
     def centroids(self) -> int:
-        """K."""
+        """K, the number of centroids."""
         return len(self.table) - 1
 
     def search(self, k: int) -> tuple[Ids, Floats]:
-        """The k best documents; a method that finds fewer looks further, up to everywhere."""
+        """The k best documents; if a method finds fewer, it probes more lists, at last all."""
         wanted = min(k, len(self.documents))
         probes = self.plan.probes
         while True:
@@ -89,7 +89,7 @@ class ReferenceSearch:
         return _find_best(documents, self.compute_maxsim(documents, fine=True), k)
 
     def slice_tokens(self, document: int | np.signedinteger) -> slice:
-        """The document's tokens."""
+        """The places of the document's tokens."""
         return slice(int(self.index.offsets[document]), int(self.index.offsets[document + 1]))
 
     def probe(self, query_token: int, count: int) -> Ids:
@@ -97,7 +97,7 @@ class ReferenceSearch:
         return np.argsort(-self.table[:-1, query_token], kind="stable")[:count]
 
     def estimate(self, probes: int) -> tuple[Ids, Floats]:
-        """Documents worth MaxSim with their centroid interaction, best first."""
+        """The candidates for MaxSim with their centroid interaction, best first."""
         low = self.table[-1]
         top = np.float32(max(0, (self.table[:-1].max(axis=0) - low).max()))
         factor = np.float32(255) / top if top > np.float32(1e-30) else np.float32(0)
@@ -113,7 +113,7 @@ class ReferenceSearch:
         return documents, best * (np.float32(1) / factor if factor > 0 else np.float32(0))
 
     def refine(self, documents: Ids, estimates: Floats, keep: int) -> tuple[Ids, Floats]:
-        """MaxSim, best estimates first, until the rest cannot be hoped to reach the last place worth having."""
+        """MaxSim, best estimates first, until the others are unlikely to reach the best `keep`."""
         scores = np.empty(0, np.float32)
         total = squares = 0.0
         while len(scores) < len(documents):
@@ -152,7 +152,7 @@ class ReferenceSearch:
         return _find_best(found, totals[found], self.plan.candidates)[0]
 
     def compare_tokens(self, tokens: slice, fine: bool) -> Floats:
-        """(n, q) of a run of tokens."""
+        """Similarities (n, q) of consecutive tokens."""
         index = self.index
         if fine and index.fine is not None:
             return kernels.compare_floats(index.fine[tokens], self.query)

@@ -1,1 +1,1 @@
-"""Named models: where they come from, and how they are fetched and verified."""
+"""Named models: where they come from, and how they are downloaded and verified."""

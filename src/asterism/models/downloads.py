@@ -1,4 +1,4 @@
-"""Files into the cache: under a temporary name, verified, renamed. Nothing wrong ever has a right name."""
+"""Downloads into the cache: made in a temporary folder, verified, then renamed, so that the cache has no wrong file."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from .pulls import make_pull_folder
 from .sources import COMMIT, Source
 
 OPTIONAL = ("tokenizer_config.json", "special_tokens_map.json")  # not every repository has them
-RECORD = "sha256.json"  # of what came, for the files whose hashes nobody knew before
-REVISION = "revision"  # its entry for the commit that the files are of
+RECORD = "sha256.json"  # hashes of the downloaded files, not all of which are known in advance
+REVISION = "revision"  # its entry for the commit of the files
 LARGEST_RECORD = 1 << 20  # bytes
 
 
 def pull_into_cache(source: Source, files: Mapping[str, str | None], target: Path) -> None:
-    """Bring `files` (path -> sha256 or None) from `source` to the folder `target`.
+    """Fetch `files` (path -> sha256 or None) from `source` into the folder `target`.
 
-    A copy that is there already is replaced by the same revision, where its source has such.
+    An existing copy is replaced by the same revision, if its source has revisions.
     """
     try:
         with make_pull_folder(target) as temporary:
@@ -36,13 +36,13 @@ def pull_into_cache(source: Source, files: Mapping[str, str | None], target: Pat
             (inside / RECORD).write_text(json.dumps(record, indent=1), encoding="utf-8")
             _publish(inside, target, temporary / "old")
     except OSError as error:
-        raise DownloadError(f"{target}: {error.strerror or error}; set ASTERISM_CACHE to use another place") from error
+        raise DownloadError(f"{target}: {error.strerror or error}; set ASTERISM_CACHE to another folder") from error
     except CheckpointError as error:
         raise DownloadError(str(error)) from error
 
 
 def read_record(folder: Path) -> dict[str, str]:
-    """What is written down about a copy: its files' hashes, and its revision; nothing where it is damaged."""
+    """The record of a copy: the hashes of its files and its revision; empty if it is damaged."""
     stored = None
     with suppress(OSError, ValueError):
         stored = parse_json(read_regular(folder / RECORD, LARGEST_RECORD, links=True))
@@ -51,14 +51,14 @@ def read_record(folder: Path) -> dict[str, str]:
 
 
 def _verify(files: Mapping[str, str | None], inside: Path) -> dict[str, str]:
-    """The hash of each file that came."""
+    """The hash of each downloaded file."""
     came: dict[str, str] = {}
     for name, expected in files.items():
         file = inside / name
         if not os.path.isfile(file):
             if expected is None and name in OPTIONAL:
                 continue
-            raise DownloadError(f"{name} did not come")
+            raise DownloadError(f"{name} was not downloaded")
         came[name] = hash_file(file)
         if expected is not None and came[name] != expected:
             raise DownloadError(f"{name} has sha256 {came[name]}, expected {expected}: the download is damaged")
@@ -66,7 +66,7 @@ def _verify(files: Mapping[str, str | None], inside: Path) -> dict[str, str]:
 
 
 def _publish(inside: Path, target: Path, aside: Path) -> None:
-    """One rename; what stood there (damaged, else nothing would be fetched) goes aside first."""
+    """Rename; an existing copy (damaged, or nothing would be fetched) is moved away first."""
     try:
         os.rename(inside, target)
     except OSError:

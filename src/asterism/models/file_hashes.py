@@ -1,4 +1,4 @@
-"""SHA-256 of files, remembered until a file changes so that gigabytes are read once."""
+"""SHA-256 of files, remembered until a file changes, so that gigabytes are read only once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..files.regular_files import read_regular
 
 MEMORY = "hashes.json"
 LARGEST_MEMORY = 1 << 24  # bytes
-SETTLED = 2_000_000_000  # ns: a file that changed later than so long ago can change again within the same tick
+SETTLED = 2_000_000_000  # ns: a file that changed more recently can change again without a new time stamp
 
 Stamp = list[int]
 
@@ -32,7 +32,7 @@ def find_cache_folder() -> Path:
 
 
 def hash_file(file: Path) -> str:
-    """Of the whole content, in hexadecimal digits."""
+    """SHA-256 of the whole content, in hexadecimal digits."""
     digest = hashlib.sha256()
     with open_checkpoint_file(file) as stream:
         while block := stream.read(1 << 20):
@@ -41,7 +41,7 @@ def hash_file(file: Path) -> str:
 
 
 def find_hashes(files: Iterable[Path]) -> dict[Path, str]:
-    """The hash of each file; of files that have not changed since, from memory."""
+    """The hash of each file; remembered hashes for files that have not changed."""
     known, found, changed = _read_memory(), {}, False
     for file in files:
         with open_checkpoint_file(file) as stream:
@@ -56,13 +56,13 @@ def find_hashes(files: Iterable[Path]) -> dict[Path, str]:
             known[place], changed = [*stamp, found[file]], True
     if changed:
         here = {place: entry for place, entry in known.items() if os.path.exists(place)}
-        with suppress(OSError):  # a memory that cannot be kept is no harm
+        with suppress(OSError):  # without it, files are only hashed again
             write_whole(find_cache_folder() / MEMORY, json.dumps(here).encode())
     return found
 
 
 def write_whole(file: Path, content: bytes) -> None:
-    """Under a temporary name, then renamed: nobody sees half a file."""
+    """Write under a temporary name, then rename, so that no reader sees half a file."""
     file.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
     try:
@@ -75,7 +75,7 @@ def write_whole(file: Path, content: bytes) -> None:
 
 
 def _read_memory() -> dict[str, list[Any]]:
-    """Path -> stamp and hash; what else the file may hold is left out."""
+    """Path -> stamp and hash; other entries of the file are ignored."""
     stored = None
     with suppress(OSError, ValueError):
         stored = parse_json(read_regular(find_cache_folder() / MEMORY, LARGEST_MEMORY))
@@ -84,12 +84,12 @@ def _read_memory() -> dict[str, list[Any]]:
 
 
 def _make_stamp(status: os.stat_result) -> Stamp:
-    """What tells that a file has not changed; unlike the other times, that of the last change cannot be set."""
+    """What identifies an unchanged file; programs cannot set ctime, unlike the other times."""
     return [status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
 
 
 def _has_settled(stamp: Stamp) -> bool:
-    """Whether the next change is sure to have another time."""
+    """Whether any later change will have another time stamp."""
     return stamp[-1] < time.time_ns() - SETTLED
 
 

@@ -1,4 +1,4 @@
-"""Weights out of somebody's ONNX export of a BERT: by initialiser name, matrices by the node that uses them."""
+"""Weights from an ONNX export of a BERT: by the name of the initialiser, matrices by the node that uses them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ..errors import DownloadError
 
 
 def extract_weights(export: Path, to: Path) -> None:
-    """Write the float32 weights of `export` as a safetensors file, under the names that the checkpoint had.
+    """Write the float32 weights of `export` as a safetensors file, under the names of the original checkpoint.
 
-    Exporters keep the names of vectors and tables; matrices are transposed and renamed, but the node
-    /encoder/layer.0/output/dense/MatMul still says whose they were.
+    Exporters keep the names of vectors and tables; matrices are transposed and renamed, but the name of the node, such
+    as /encoder/layer.0/output/dense/MatMul, still has the original name.
     """
     try:
         graph = onnx.load(str(export)).graph
     except Exception as error:  # protobuf's errors
-        raise DownloadError(f"{export.name} is no ONNX model: {error}") from error
+        raise DownloadError(f"{export.name} is not an ONNX model: {error}") from error
     values = {entry.name: numpy_helper.to_array(entry) for entry in graph.initializer}
     weights = {name: value for name, value in values.items() if name.startswith(("embeddings.", "encoder."))}
     for node in graph.node:

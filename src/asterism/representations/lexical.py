@@ -1,4 +1,4 @@
-"""Weighted terms a text: a sparse matrix, row by row."""
+"""The weighted terms of each text: a sparse matrix in rows."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from ..errors import VectorsError
 
 
 class LexicalWeights:
-    """offsets (texts + 1,) int64, terms (n,) int64 rising within a text, weights (n,) float32: text i has n_i terms.
+    """offsets (texts + 1,) int64, terms (n,) int64 ascending within a text, weights (n,) float32: text i has n_i terms.
 
-    A term is any number from 0 on: a token of a vocabulary, or a hash of a word.
+    A term is any number ≥ 0: a token id of a vocabulary, or the hash of a word.
     """
 
     __slots__ = ("offsets", "terms", "weights")
@@ -29,18 +29,18 @@ class LexicalWeights:
             )
         steps = np.diff(self.offsets)
         if (steps < 0).any():
-            raise VectorsError("offsets fall, expected each at least the one before")
+            raise VectorsError("offsets decrease, expected each at least the one before")
         starts = np.zeros(len(self.terms), bool)
         starts[self.offsets[:-1][steps > 0]] = True
         if not (starts[1:] | (np.diff(self.terms) > 0)).all():
-            raise VectorsError("terms do not rise within a text")
+            raise VectorsError("the terms of a text are not in ascending order, expected each above the one before")
         if (self.terms < 0).any():
-            raise VectorsError(f"terms has {self.terms.min()}, expected numbers from 0 on")
+            raise VectorsError(f"terms has {self.terms.min()}, expected no negative number")
         if not np.isfinite(self.weights).all():
             raise VectorsError("weights have NaN or infinity, expected none")
 
     def __len__(self) -> int:
-        """Texts."""
+        """The number of texts."""
         return len(self.offsets) - 1
 
     def __getitem__(self, text: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
@@ -54,7 +54,7 @@ class LexicalWeights:
     def from_largest(
         cls, texts: int, text: npt.NDArray[np.int64], term: npt.NDArray[np.int64], weight: npt.NDArray[np.float32]
     ) -> LexicalWeights:
-        """From single entries (n,) of text, term and weight: of each term of a text the largest weight."""
+        """text (n,), term (n,), weight (n,) of single entries; a term that a text has twice gets the larger weight."""
         order = np.lexsort((-weight, term, text))
         text, term, weight = text[order], term[order], weight[order]
         first = np.ones(len(text), bool)

@@ -1,4 +1,4 @@
-"""Fewer vectors for long documents: similar ones become their mean."""
+"""Fewer vectors for long documents: similar vectors are replaced by their mean."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy.typing as npt
 from .token_vectors import FloatArray, TokenVectors
 
 ROUNDS = 4
-ROWS = 8192  # compared with all centres at once: memory stays small however long a document is
+ROWS = 8192  # compared with all centres at once, so that memory stays small for a document of any length
 
 Floats = npt.NDArray[np.float32]
 
 
 def pool_vectors(vectors: TokenVectors, most: int) -> TokenVectors:
-    """At most `most` vectors a document; documents that have no more stay as they are. The same input, the same output.
+    """At most `most` vectors per document; shorter documents, and all if `most` is 0, stay unchanged. Deterministic.
 
-    Spherical k-means within a document: centres begin as evenly spaced tokens and end as means of unit length.
+    Spherical k-means within a document: the first centres are evenly spaced tokens, the last ones means of unit length.
     """
     lengths = np.diff(vectors.offsets)
     if not most or (lengths <= most).all():
@@ -26,7 +26,7 @@ def pool_vectors(vectors: TokenVectors, most: int) -> TokenVectors:
 
 
 def _compute_means(tokens: FloatArray, count: int) -> Floats:
-    """(n, d) -> (count, d); a centre that nobody chose keeps its place."""
+    """(n, d) -> (count, d); a centre without vectors stays where it is."""
     rows = np.asarray(tokens, np.float32)
     centres = rows[np.linspace(0, len(rows) - 1, count).round().astype(np.int64)]
     for _ in range(ROUNDS):

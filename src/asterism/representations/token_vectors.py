@@ -1,4 +1,4 @@
-"""Several vectors a document: one flat matrix and offsets."""
+"""Several vectors per document: one flat matrix and offsets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..errors import VectorsError
 
 FloatArray = npt.NDArray[np.float32] | npt.NDArray[np.float16]
 
-LARGEST = 1e15  # squares and their sums must stay within float32
+LARGEST = 1e15  # sums of squares must fit into float32
 
 
 class TokenVectors:
@@ -24,7 +24,7 @@ class TokenVectors:
     __slots__ = ("dimensions", "flat", "offsets")
 
     def __init__(self, flat: npt.ArrayLike, offsets: npt.ArrayLike) -> None:
-        """Check shapes and types now; contents (NaN, infinity) when they are read, chunk by chunk."""
+        """Check shapes and types; values (NaN, infinity) are checked when they are read, chunk by chunk."""
         self.flat: FloatArray = check_matrix(flat, "flat")
         self.dimensions: int = self.flat.shape[1]
         given = np.asarray(offsets)
@@ -40,11 +40,11 @@ class TokenVectors:
             )
         falling = np.flatnonzero(np.diff(self.offsets) < 0)
         if falling.size:
-            raise VectorsError(f"offsets fall after position {falling[0]}, expected each at least the one before")
+            raise VectorsError(f"offsets decrease after position {falling[0]}, expected each at least the one before")
 
     @classmethod
     def from_documents(cls, documents: list[npt.NDArray[Any]]) -> TokenVectors:
-        """One matrix (tokens, d) a document."""
+        """One matrix (tokens, d) per document."""
         if len(documents) == 0:
             raise VectorsError("no documents were given, expected at least one matrix (tokens, d)")
         matrices = [check_matrix(document, f"document {i}") for i, document in enumerate(documents)]
@@ -56,7 +56,7 @@ class TokenVectors:
         return cls(np.concatenate(matrices), np.cumsum([0] + [len(matrix) for matrix in matrices]))
 
     def __len__(self) -> int:
-        """Documents."""
+        """The number of documents."""
         return len(self.offsets) - 1
 
     def __getitem__(self, document: int) -> FloatArray:
@@ -66,7 +66,7 @@ class TokenVectors:
         return self.flat[self.offsets[document] : self.offsets[document + 1]]
 
     def chunks(self, tokens: int) -> Iterator[TokenVectors]:
-        """The same documents in order, in parts of about `tokens` vectors (a document is never cut)."""
+        """The same documents in order, in parts of about `tokens` vectors; a document is never split."""
         start = 0
         while start < len(self):
             stop = int(np.searchsorted(self.offsets, self.offsets[start] + tokens, side="right")) - 1
@@ -77,11 +77,11 @@ class TokenVectors:
 
 
 def check_matrix(values: npt.ArrayLike, name: str) -> FloatArray:
-    """`values` as a C-contiguous (n, d) float16 or float32 matrix with d ≥ 1, without a copy where possible."""
+    """`values` as a C-contiguous (n, d) float16 or float32 matrix with d ≥ 1; copied only if necessary."""
     try:
         matrix = np.asarray(values)
     except ValueError as error:
-        raise VectorsError(f"{name} is no matrix ({error}), expected (vectors, dimensions)") from error
+        raise VectorsError(f"{name} is not a matrix ({error}), expected (vectors, dimensions)") from error
     if matrix.dtype not in (np.float16, np.float32):
         raise VectorsError(f"{name} has type {matrix.dtype}, expected float32 or float16: convert it with .astype")
     if matrix.ndim != 2 or matrix.shape[1] == 0:
@@ -90,8 +90,8 @@ def check_matrix(values: npt.ArrayLike, name: str) -> FloatArray:
 
 
 def find_unusable_row(matrix: FloatArray) -> int | None:
-    """The first row of (n, d) with NaN, infinity or a number beyond ±1e15 (rotated rows: about that), or None."""
-    if float(matrix.max(initial=0)) <= LARGEST and float(matrix.min(initial=0)) >= -LARGEST:  # of all, which is faster
+    """The first row of (n, d) with NaN, infinity or a number beyond ±1e15 (about that for rotated rows), or None."""
+    if float(matrix.max(initial=0)) <= LARGEST and float(matrix.min(initial=0)) >= -LARGEST:  # faster
         return None
     rows = np.asarray(matrix, np.float32)
     usable = (rows.max(axis=1, initial=0) <= LARGEST) & (rows.min(axis=1, initial=0) >= -LARGEST)  # NaN fails both
@@ -99,7 +99,7 @@ def find_unusable_row(matrix: FloatArray) -> int | None:
 
 
 def check_finite(matrix: npt.NDArray[np.float32], name: str, first_row: int = 0) -> None:
-    """Refuse what cannot be computed with, naming the row."""
+    """Refuse rows that cannot be computed with."""
     row = find_unusable_row(matrix)
     if row is not None:
         raise VectorsError(f"{name}: row {first_row + row} has NaN, infinity or numbers of about 1e15, expected none")

@@ -1,4 +1,4 @@
-"""What an encoder gives for some texts: those views that the model has and that were asked for."""
+"""What an encoder returns for some texts: the requested views."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .token_vectors import TokenVectors
 
 @dataclass(frozen=True)
 class Representations:
-    """dense (texts, d) float32, lexical weights, token vectors: None where there is no such view.
+    """dense (texts, d) float32, lexical weights, token vectors; None for a view that was not requested.
 
-    truncated counts the texts of which only the beginning was read.
+    `truncated` counts the texts that were too long and were cut.
     """
 
     texts: int
@@ -26,7 +26,7 @@ class Representations:
     truncated: int = 0
 
     def __len__(self) -> int:
-        """Texts."""
+        """The number of texts."""
         return self.texts
 
     @staticmethod
@@ -57,5 +57,5 @@ class Representations:
 
 
 def _concatenate_offsets(parts: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
-    """One after the other."""
+    """The offsets of all parts as one."""
     return np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part) for part in parts]))])

@@ -1,1 +1,1 @@
-"""The words and tokens of a text, counted for BM25."""
+"""The words of a text, counted for BM25."""

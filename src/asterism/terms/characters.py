@@ -1,4 +1,4 @@
-"""Which characters make words, in each kind of writing, told by their Unicode categories and blocks."""
+"""Which characters form words in each script, by Unicode categories and blocks."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 
-LONGEST = 255  # characters of a word that count: no language has longer ones
-LONGEST_UNSPACED = 1 << 16  # of a run that becomes n-grams: longer than any sentence, small enough for memory
+LONGEST = 255  # characters of a word; the rest is ignored, as no language has longer words
+LONGEST_UNSPACED = 1 << 16  # characters of a run that becomes n-grams: more than a sentence, few enough for memory
 
-# Blocks of scripts that put no space between words, or put particles onto them.
+# Blocks of scripts without spaces between words, or with particles attached to them.
 IDEOGRAPHIC = (
     (0x3005, 0x3007),  # iteration mark, closing mark, zero
     (0x3031, 0x3035),  # repeat marks
@@ -40,12 +40,12 @@ ALPHABETIC = (
     (0xA9E0, 0xA9FF),  # Myanmar for Shan and others
     (0xAA60, 0xAA7F),
 )
-JOINING = (  # letters by their category, but parts of the one before: half-width voicing marks, vowels and finals
+JOINING = (  # letters by category, but part of the one before: half-width voicing marks, vowels, finals
     (0xFF9E, 0xFF9F),
     (0x1160, 0x11FF),
     (0xD7B0, 0xD7FB),
 )
-SPELLING = (  # blocks of symbols of which many are words: № ㎏ ㍿, radicals that stand for the Han letter
+SPELLING = (  # blocks with many symbols that are words: № ㎏ ㍿, radicals that stand for a Han letter
     (0x20A8, 0x20A8),
     (0x2100, 0x214F),
     (0x24B6, 0x24E9),
@@ -54,17 +54,17 @@ SPELLING = (  # blocks of symbols of which many are words: № ㎏ ㍿, radicals
     (0xFDFA, 0xFDFF),
     (0x1F110, 0x1F2FF),
 )
-MARKED = ((0x0300, 0x1E94F), (0xE0100, 0xE01EF))  # where combining marks are
+MARKED = ((0x0300, 0x1E94F), (0xE0100, 0xE01EF))  # the ranges of combining marks
 
-# Not seen, and inside of words: soft hyphen, joiners, directions, and the variation selectors, which are marks.
-# The space of no width is not among them: it stands between words.
+# Invisible characters inside words: soft hyphen, joiners, directions; variation selectors are marks.
+# The zero-width space is not one of them: it separates words.
 UNSEEN = (0x00AD, 0x061C, 0x180E, 0x200C, 0x200D, 0x200E, 0x200F, 0x2060, 0xFEFF)
 DROPPED = re.compile("[\u00ad\u061c\u180b-\u180f\u200c-\u200f\u2060\ufeff\u0640\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 
 
 @dataclass(frozen=True)
 class Unspaced:
-    """A run of letters without spaces between words, and the lengths of the n-grams that it becomes."""
+    """Runs of letters without spaces between words, and the lengths of their n-grams."""
 
     run: re.Pattern[str]
     grams: tuple[int, ...]
@@ -72,13 +72,13 @@ class Unspaced:
 
 @dataclass(frozen=True)
 class Writings:
-    """No character begins a run of two of them, so that each may be looked for by itself.
+    """Patterns of all scripts. No character begins a match of two of them, so each is searched for separately.
 
-    ascii     the same as spaced, and faster, for texts of ASCII only
-    spaced    a run of letters, digits and marks, not of the unspaced scripts
+    ascii     like spaced, but faster, for ASCII texts
+    spaced    a run of letters, digits and marks, except those of unspaced scripts
     symbol    one character that stands for a word
-    unspaced  each kind of script
-    piece     a letter of an unspaced script with the marks that belong to it
+    unspaced  one for each kind of script without spaces
+    piece     a letter of an unspaced script with its marks
     """
 
     ascii: re.Pattern[str]
@@ -90,20 +90,20 @@ class Writings:
 
 @cache
 def compile_writings() -> Writings:
-    """Made at first use: it takes about a tenth of a second."""
+    """Compiled at the first call, which takes about 0.1 s."""
     ideographic, hangul, alphabetic = (_find_letters_and_marks(blocks) for blocks in (IDEOGRAPHIC, HANGUL, ALPHABETIC))
     own = ideographic | hangul | alphabetic
     marks = {code for code in _list_codes(MARKED) if _is_mark(code)} - own | set(UNSEEN)
     begins = {code for code in own if not _is_mark(code)} - set(_list_codes(JOINING))
     symbols = [code for code in _list_codes(SPELLING) if _is_spelled(chr(code))]
-    letter = f"[^\\W_{_write_ranges(own)}]"  # what is no letter or digit fails at once, without a look at the ranges
+    letter = f"[^\\W_{_write_ranges(own)}]"  # other characters fail at once, before the ranges are searched
     return Writings(
         re.compile("[A-Za-z0-9]+"),
-        # Bounded: each round is kept in memory until the match ends.
+        # Bounded, because each repetition is kept in memory until the match ends.
         re.compile(f"{letter}+(?:(?![\0-\xac])[{_write_ranges(marks)}]+{letter}*){{,{LONGEST}}}"),
         re.compile(f"[{_write_ranges(symbols)}]"),
         (
-            # Most words of Han have two letters, many have one. Two letters of an alphabet say too little.
+            # Most Han words have two letters, many have one. Two letters of an alphabet are too unspecific.
             Unspaced(_compile_run(ideographic & begins, ideographic | marks), (1, 2)),
             Unspaced(_compile_run(hangul & begins, hangul | marks), (2,)),
             Unspaced(_compile_run(alphabetic & begins, alphabetic | marks), (3,)),
@@ -113,13 +113,13 @@ def compile_writings() -> Writings:
 
 
 def fold(text: str) -> str:
-    """Letters that differ by case, width or form only become the same."""
+    """Letters that differ only by case, width or form become equal."""
     letters = unicodedata.normalize("NFKC", text).casefold()
     return unicodedata.normalize("NFKC", DROPPED.sub("", letters))
 
 
 def _find_letters_and_marks(blocks: Iterable[tuple[int, int]]) -> set[int]:
-    """Without digits: numbers are words as everywhere."""
+    """Without digits: numbers are words in every script."""
     return {code for code in _list_codes(blocks) if unicodedata.category(chr(code)) in ("Lo", "Lm", "Nl", "Mn", "Mc")}
 
 
@@ -140,7 +140,7 @@ def _compile_run(begins: set[int], goes_on: set[int]) -> re.Pattern[str]:
 
 
 def _write_ranges(codes: Iterable[int]) -> str:
-    """The inside of a character class."""
+    """The codes as the inside of a character class."""
     found: list[list[int]] = []
     for code in sorted(codes):
         if found and found[-1][1] == code - 1:

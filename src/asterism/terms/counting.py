@@ -1,4 +1,4 @@
-"""The words of a text as terms, counted for BM25 where a model has no lexical head."""
+"""The words of a text as terms, counted for BM25 if the model has no lexical head."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .characters import LONGEST, compile_writings
 from .texts import check_texts
 from .words import find_words, split_run, split_unspaced_run
 
-REMEMBERED = 1 << 17  # words whose terms need not be made again: some tens of MB
-STEM = 7  # letters of a word that make its term: most endings come later, in every language that has some
+REMEMBERED = 1 << 17  # words whose terms are cached: some tens of MB
+STEM = 7  # letters of a word that make its term: in most languages, endings come after them
 
 Terms = npt.NDArray[np.int64]
 
 
 class TermSpan(NamedTuple):
-    """A term, its word or token, and text[begin:end] that it stands for; -1, -1 for a token that is not of the text."""
+    """A term, its word or token, and the piece text[begin:end]; -1, -1 for a token that is not part of the text."""
 
     term: int
     word: str
@@ -32,28 +32,28 @@ class TermSpan(NamedTuple):
 
 
 def count_words(texts: Sequence[str]) -> LexicalWeights:
-    """Of each text its words as terms, 0 <= term < 2**63, and how often each is there.
+    """The words of each text as terms, 0 <= term < 2**63, and how often each occurs.
 
-    Words that begin with the same seven letters are one term, unless they have digits: "measured", "measurement".
+    Words with the same first seven letters are one term ("measured", "measurement"), unless they have digits.
     """
     check_texts(texts)
     return count_terms(_hash_words(text) for text in texts)
 
 
 def find_word_spans(text: str) -> list[TermSpan]:
-    """One for each word that `count_words` counts, in the order of the text."""
+    """One span for each word that `count_words` counts, in the order of the text."""
     check_texts([text])
     spans = [TermSpan(_hash_word(word), word, begin, end) for word, begin, end in find_words(text)]
     return sorted(spans, key=lambda span: (span.begin, span.end))
 
 
 def count_terms(texts: Iterable[Terms]) -> LexicalWeights:
-    """From each text's terms (n,), repeated and in any order."""
+    """The terms (n,) of each text, with repetitions and in any order -> counts."""
     found = list(texts)
     if not found:
         return LexicalWeights([0], [], [])
     text, term = np.repeat(np.arange(len(found)), [len(terms) for terms in found]), np.concatenate(found)
-    order = np.lexsort((term, text))  # once for all: a call for each text takes longer than its work
+    order = np.lexsort((term, text))  # once for all texts: one call per text would take longer
     text, term = text[order], term[order]
     first = np.ones(len(term), bool)
     first[1:] = (np.diff(text) != 0) | (np.diff(term) != 0)
@@ -65,19 +65,19 @@ def count_terms(texts: Iterable[Terms]) -> LexicalWeights:
 
 
 def _hash_words(text: str) -> Terms:
-    """(n,) of the words of `find_words`, but faster: a run that was seen before is not cut again."""
+    """(n,) the terms of the words that `find_words` finds, but faster: runs are cached."""
     kinds = compile_writings()
     if text.isascii():
         return np.fromiter(chain.from_iterable(map(_hash_run, _shorten(kinds.ascii.findall(text)))), np.int64)
     whole = map(_hash_run, _shorten(kinds.spaced.findall(text) + kinds.symbol.findall(text)))
-    # Not remembered as a whole: most sentences are there only once.
+    # Runs are not cached here: most sentences occur only once.
     runs = ((run, kind.grams) for kind in kinds.unspaced for run in kind.run.findall(text))
     cut = (map(_hash_gram, split_unspaced_run(run, lengths)) for run, lengths in runs)
     return np.fromiter(chain.from_iterable(chain(whole, cut)), np.int64)
 
 
 def _shorten(runs: list[str]) -> list[str]:
-    """No more is read of a run than counts, so that nothing endless is remembered."""
+    """Cut runs to the length that counts, so that the cache holds no long strings."""
     return [run[:LONGEST] for run in runs] if max(map(len, runs), default=0) > LONGEST else runs
 
 
@@ -92,10 +92,10 @@ def _hash_gram(gram: str) -> int:
 
 
 def _hash_word(word: str) -> int:
-    """Numbers and names with numbers have no endings. N-grams are too short to lose anything."""
+    """Only words without digits are cut: numbers and names with numbers have no endings."""
     return _hash(word if any(letter.isdigit() for letter in word) else word[:STEM])
 
 
 def _hash(word: str) -> int:
-    """The same in every process and on every machine; 63 bits, so that two words hardly ever share one."""
+    """The same on every machine; 63 bits, so that two words almost never share a term."""
     return int.from_bytes(blake2b(word.encode("utf-8")).digest()[:8], "big") >> 1

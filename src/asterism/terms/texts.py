@@ -1,4 +1,4 @@
-"""What counts as a text."""
+"""Checking texts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..errors import TextError
 
 
 def check_texts(texts: Sequence[str], first: int = 0, name: str = "text") -> None:
-    """Refuse what is no text, naming it."""
+    """Refuse values that are not text; `first` is the number of the first one in messages."""
     for number, text in enumerate(texts, first):
         if not isinstance(text, str):
             raise TextError(f"{name} {number} is a {type(text).__name__}, expected a string")

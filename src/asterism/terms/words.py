@@ -10,10 +10,10 @@ Placed = tuple[str, int, int]
 
 
 def find_words(text: str) -> Iterator[Placed]:
-    """Each word with the begin and end of text[begin:end] that it is made from; not in the order of the text.
+    """Each word with the piece text[begin:end] that it is made from; not in the order of the text.
 
-    A word is a run of letters, digits and the marks on them, brought to one form (NFKC, case folded). Scripts without
-    spaces between words give overlapping n-grams instead.
+    A word is a run of letters, digits and their marks, normalised (NFKC, case folded). Scripts without spaces between
+    words give overlapping n-grams instead.
     """
     kinds = compile_writings()
     for pattern in (kinds.spaced, kinds.symbol):
@@ -27,7 +27,7 @@ def find_words(text: str) -> Iterator[Placed]:
 
 
 def split_run(run: str) -> list[str]:
-    """Of a run with spaces around it, or a symbol: mostly one; a few characters unfold to several words (½ ㏂ ㍿)."""
+    """The words of a run with spaces around it, or of a symbol: usually one, but ½ ㏂ ㍿ are several."""
     if run.isascii():
         return [run[:LONGEST].lower()]
     folded = fold(run[:LONGEST])
@@ -42,12 +42,12 @@ def split_run(run: str) -> list[str]:
 
 
 def split_unspaced_run(run: str, lengths: Sequence[int]) -> list[str]:
-    """Of a run without spaces."""
+    """The n-grams of a run without spaces."""
     return make_grams(run if fold(run) == run else _fold_letters(run, 0)[0], lengths)
 
 
 def make_grams(letters: str, lengths: Sequence[int]) -> list[str]:
-    """All of each length; letters too few for any are one themselves."""
+    """All n-grams of each length; if there are too few letters for any, all of them together."""
     shortest = min(lengths)
     if len(letters) < shortest:
         return [letters] if letters else []
@@ -55,7 +55,7 @@ def make_grams(letters: str, lengths: Sequence[int]) -> list[str]:
 
 
 def _find_places(begins: list[int], ends: list[int], lengths: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Begin and end of each of `grams`."""
+    """Begin and end of each n-gram of `make_grams`."""
     if len(begins) < min(lengths):
         return begins[:1], ends[-1:]
     count = len(begins)
@@ -66,9 +66,9 @@ def _find_places(begins: list[int], ends: list[int], lengths: Sequence[int]) -> 
 
 
 def _fold_letters(run: str, start: int) -> tuple[str, list[int], list[int]]:
-    """A run in its one form, and the piece of the text that each letter comes from.
+    """A normalised run, and the begin and end in the text of what each letter comes from.
 
-    Forms may be longer or shorter than what they are made from; so it is done piece by piece.
+    Normalising can change the number of letters, so it is done piece by piece.
     """
     letters, begins, ends = [], [], []
     for piece in compile_writings().piece.finditer(run):

@@ -32,12 +32,12 @@ def listening(path: Path) -> None:
 
 
 KINDS: dict[str, tuple[Callable[[Path], None], str]] = {
-    "a fifo without a writer": (fifo, "cannot be read .nobody writes to this fifo"),
+    "a fifo without a writer": (fifo, "cannot be read .no program writes to this fifo"),
     "a device": (lambda path: path.symlink_to("/dev/zero"), "is a device, expected a .jsonl"),
     "a socket": (listening, "is a socket, expected a .jsonl"),
-    "a link to nothing": (lambda path: path.symlink_to("nowhere"), "is a link to nothing, expected a .jsonl"),
+    "a link to nothing": (lambda path: path.symlink_to("nowhere"), "is a broken link, expected a .jsonl"),
     "a link to itself": (lambda path: path.symlink_to(path.name), "cannot be read .Too many levels of symbolic links"),
-    "a folder": (lambda path: path.mkdir(), "no .txt or .md file below"),
+    "a folder": (lambda path: path.mkdir(), "it has no .txt or .md file"),
 }
 
 

@@ -1,4 +1,4 @@
-"""The piece of the text that each vector stands for: as many as vectors, in order, and truly there."""
+"""The piece of the text that each vector stands for: one for each vector, in order, and at its place."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import asterism
 from asterism.encoders.assembling import Side
 from asterism.encoders.encoder import Encoder
 from asterism.encoders.spans import TokenSpan, find_token_spans
-from asterism.encoders.tokens import TextRules, TextTokenizer, find_origins, tokenise
+from asterism.encoders.tokens import TextRules, TextTokenizer, tokenise
 from asterism.errors import InputError, TextError
 from tests import layouts
 
@@ -36,7 +36,11 @@ TEXTS = [
     "a\x00b \u200bfox\u00a0dog\u3000time",
     "[CLS] fox [SEP] [MASK] <s> dog</s> [D] [unused1] ▁fox ##ing",
 ]
+
+
 UNKNOWN = {"[UNK]", "<unk>"}
+
+
 Make = Callable[[Path], Encoder]
 
 
@@ -68,6 +72,8 @@ MAKERS: dict[str, Make] = {
     "full_constant_pooling": lambda folder: asterism.load_encoder(layouts.full_constant_pooling(folder)),
     "prompted": prompted,
 }
+
+
 CONSTANT = {"constbert", "full_constant_pooling"}
 
 
@@ -187,7 +193,7 @@ def test_prompts(tmp_path: Path) -> None:
 
 
 def test_no_spans(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="'multi' was asked for, but this model has dense"):
+    with pytest.raises(InputError, match="'multi' was requested, but this model has dense"):
         asterism.load_encoder(layouts.sentence_transformer(tmp_path / "dense")).document_spans("fox")
     encoder = asterism.load_encoder(layouts.colbert(tmp_path / "colbert"))
     with pytest.raises(TextError, match="text 0 is a list"):
@@ -200,23 +206,6 @@ def test_accents_that_are_dropped(tmp_path: Path) -> None:
     spans = encoder.document_spans(text)
     assert spans is not None
     assert [text[span.begin : span.end] for span in spans[2:-1]] == ["e\u0301\u0323", "s", "fox"]
-
-
-def test_origins() -> None:
-    text = " \u2003İSΣİ\n"
-    for strip in (False, True):
-        for lower in (False, True):
-            made = text.strip() if strip else text
-            made = made.lower() if lower else made
-            found = find_origins(text, TextRules(20, "to ", strip, lower))
-            assert found[:3] == [-1, -1, -1]
-            assert len(found) == 3 + len(made)
-            assert [text[place] for place in found[3:] if text[place] != "İ"] == list(
-                (text.strip() if strip else text).replace("İ", "")
-            )
-
-
-# Other kinds of tokenizers, without a model ---------------------------------------------------------------------------
 
 
 def byte_level(prefix: bool) -> Tokenizer:

@@ -59,7 +59,7 @@ def test_line_separators_inside_a_text(tmp_path: Path) -> None:
         ("[" * 100_000, r"line 1 is not JSON"),
         ('{"a":' * 100_000, r"line 1 is not JSON"),
         ('{"_id": "1", "text": "one", "n": %s}' % ("9" * 5000), r"line 1 is not JSON"),
-        ('{"_id": "1", "text": "one", "n": NaN}', r"line 1 is not JSON \(NaN is no JSON number\)"),
+        ('{"_id": "1", "text": "one", "n": NaN}', r"line 1 is not JSON \(NaN is not a JSON number\)"),
         ('{"_id": "1", "text": "\\ud800"}', r"line 1: query '1': text has half a surrogate pair"),
         ('{"_id": "\\udfff", "text": "one"}', r"line 1: query .* has half a surrogate pair"),
         ('{"_id": "1", "text": "a\\u0000"}', r"line 1: query '1': text has a NUL"),

@@ -1,4 +1,4 @@
-"""Hashes from memory: only of files that nobody can have changed since."""
+"""Remembered hashes: only of files that cannot have changed since."""
 
 from __future__ import annotations
 
@@ -17,15 +17,9 @@ from asterism.models.registry import NamedModel, find_copy
 from tests import layouts
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("ASTERISM_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
 @pytest.fixture
 def all_settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if every file had been there for long."""
+    """Every file counts as unchanged for long enough."""
     monkeypatch.setattr(file_hashes, "SETTLED", -(10**12))
 
 
@@ -108,7 +102,7 @@ def test_a_damaged_memory_is_passed_by(tmp_path: Path, cache: Path, content: byt
 
 
 def test_a_changed_model_has_another_graph(tmp_path: Path, all_settled: None) -> None:
-    """A search with zeroed weights must not go on as if nothing had happened."""
+    """A model with zeroed weights must not be used with the old graph."""
     folder = layouts.colbert(tmp_path / "model")
     first = asterism.load_encoder(folder).describe()["files"]["model.safetensors"]
     file = folder / "model.safetensors"

@@ -1,4 +1,4 @@
-"""Downloads that died leave nothing for long; downloads that live are left alone."""
+"""Folders of killed downloads are removed by the next one; folders in use are not."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from asterism.errors import DownloadError
 from asterism.models.downloads import pull_into_cache
 from asterism.models.pulls import LOCK, MAKING, make_pull_folder
 
-from .test_registry import GOOD, HASHES
+from .stored_files import GOOD, HASHES
 
 PULL = """
 import sys, time
@@ -84,7 +84,7 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_lock_yet(tmp_path: Path) -> None:
-    """Empty: its process died at once. With files: nobody knows whose they are."""
+    """Removed if empty: its process died at once. Kept with files: it is not known whose they are."""
     (tmp_path / f".x{MAKING}empty").mkdir()
     (tmp_path / f".x{MAKING}foreign").mkdir()
     (tmp_path / f".x{MAKING}foreign" / "notes").touch()
@@ -94,5 +94,5 @@ def test_a_folder_without_a_lock_yet(tmp_path: Path) -> None:
 
 def test_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(DownloadError, match="set ASTERISM_CACHE to use another place"):
+    with pytest.raises(DownloadError, match="set ASTERISM_CACHE to another folder"):
         pull_into_cache(GOOD, HASHES, tmp_path / "file" / "x")

@@ -1,28 +1,25 @@
-"""Words of many languages as terms: what is one word, that counts and places agree, and the model's own tokens."""
+"""Words of many languages as terms: what is one word, and that counts and places agree."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections import Counter
 from hashlib import blake2b
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import asterism
-from asterism.encoders.token_terms import count_tokens, find_token_terms
-from asterism.encoders.tokens import TextRules, TextTokenizer
 from asterism.errors import TextError
 from asterism.terms.characters import LONGEST, LONGEST_UNSPACED, fold
 from asterism.terms.counting import TermSpan, count_words, find_word_spans
-from tests import layouts
 
 SAMPLES = (
     "aZéİıßΣςﬁ½①㎏㍿™Ａ９ｶﾞがー漢々⼈東ก็น้ำကျ្មकि́مَـ한ᄒ\u1161\u11abㅋ_'’-. \u00ad\u200b\u200c\u200d\ufe0f\U000e0100𝐀🦊١²"
 )
+
+
 TEXT = st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from(SAMPLES)), max_size=40)
 
 
@@ -182,29 +179,3 @@ def test_no_texts() -> None:
         count_words(["a", 1])  # type: ignore[list-item]
     with pytest.raises(TextError, match="half a character"):
         find_word_spans("\ud800")
-
-
-def test_tokens(tmp_path: Path) -> None:
-    folder = layouts.colbert(tmp_path / "model")
-    tokenizer, rules = TextTokenizer(folder), TextRules(8, prompt="dog: ", marker=1, windows=False)
-    text = " Fox, dogs" + " fox" * 20
-    weights = count_tokens(tokenizer, rules, [text, ""])
-    spans = find_token_terms(tokenizer, rules, text)
-    assert [(span.word, text[span.begin : span.end]) for span in spans[:4]] == [
-        ("fox", "Fox"),
-        (",", ","),
-        ("dog", "dog"),
-        ("##s", "s"),
-    ]
-    assert dict(zip(*(column.tolist() for column in weights[0]), strict=True)) == Counter(span.term for span in spans)
-    assert weights[0][1].max() == 21
-    assert weights.offsets.tolist() == [0, 4, 4]
-    assert (weights.terms < tokenizer.vocabulary).all()
-
-
-def test_tokens_of_a_load_model(tmp_path: Path) -> None:
-    checkpoint = asterism.load_encoder(layouts.bge_m3(tmp_path / "model"))._checkpoint
-    for text in layouts.TEXTS:
-        terms, counts = count_tokens(checkpoint.tokenizer, checkpoint.document, [text])[0]
-        spans = find_token_terms(checkpoint.tokenizer, checkpoint.document, text)
-        assert dict(zip(terms.tolist(), counts.tolist(), strict=True)) == Counter(span.term for span in spans)

@@ -1,1 +1,1 @@
-"""Checkpoints on disk, in every published layout, read into one value."""
+"""Reading checkpoints of every published layout into one value, Checkpoint."""

@@ -36,43 +36,43 @@ class Transformer(Protocol):
     most_tokens: int | None
 
     def list_tensors(self) -> list[StoredTensor]:
-        """All that are used."""
+        """All tensors that are used."""
 
     def is_ignored(self, name: str) -> bool:
-        """Whether a tensor of the file is known and not needed."""
+        """Whether a tensor of the file is known but not needed."""
 
     def write(self, graph: Graph, ids: str, lengths: str, types: str | None = None) -> str:
-        """States (texts, tokens, hidden)."""
+        """ids (texts, tokens), lengths (texts,), types -> states (texts, tokens, hidden)."""
 
 
 class UnwrittenTransformer:
-    """An architecture of which no graph can be written: the torch runtime alone can run it."""
+    """An architecture that only the torch runtime can run, because no graph is written for it."""
 
     def __init__(self, config: Mapping[str, Any], weights: Weights, file: Path) -> None:
-        """Sizes, as far as the configuration names them; none beyond what the weights have."""
+        """The sizes in the configuration; none may exceed those of the weights."""
         self.kind = shorten(config.get("model_type"))
         largest = max((extent for tensor in weights.values() if tensor.length for extent in tensor.shape), default=0)
         for name, value in config.items():
             most = len(weights) if "layers" in name else largest if name.endswith(("size", "dim")) else None
             if most is not None and type(value) is int and value > most:
-                raise CheckpointError(f"{file}: {name} is {shorten(value)}, but the weights have {most} at most")
-        wide = "dim" if "hidden_size" not in config and "dim" in config else "hidden_size"  # the former in DistilBERT
+                raise CheckpointError(f"{file}: {name} is {shorten(value)}, expected at most {most}, as in the weights")
+        wide = "dim" if "hidden_size" not in config and "dim" in config else "hidden_size"  # DistilBERT has dim
         self.hidden = read_whole(config, wide, file, most=largest)
         self.vocabulary = read_whole(config, "vocab_size", file, most=largest)
         self.most_tokens = read_whole(config, "max_position_embeddings", file, 0, least=0) or None
 
     def list_tensors(self) -> list[StoredTensor]:
-        """None that we know by name."""
+        """Empty: no names are known."""
         return []
 
     def is_ignored(self, name: str) -> bool:
-        """Everything: transformers checks them."""
+        """All of them: transformers checks the tensors."""
         return True
 
     def write(self, graph: Graph, ids: str, lengths: str, types: str | None = None) -> str:
-        """Not possible."""
+        """Raise: there is no graph."""
         raise CheckpointError(
-            f"model_type {self.kind} cannot run on onnxruntime here, expected one of {', '.join(TRANSFORMERS)}: "
+            f"model_type {self.kind} has no ONNX graph here, expected one of {', '.join(TRANSFORMERS)}: "
             "load it with runtime='torch' (pip install 'asterism[train]')"
         )
 
@@ -93,7 +93,7 @@ class Checkpoint:
     multi: MultiVectorHead | None = None
 
     def __post_init__(self) -> None:
-        """The tokenizer must fit the transformer, the rules its positions, the heads the memory."""
+        """Check the tokenizer's ids, the lengths of both sides and the sizes of the heads."""
         refuse_foreign_ids(self.tokenizer, self.transformer)
         for side, rules in (("documents", self.document), ("queries", self.query)):
             self._check(side, rules)
@@ -108,7 +108,10 @@ class Checkpoint:
                 f"but pooling takes {pooling.positions}"
             )
         if pooling and len(pooling.weight) * self.transformer.hidden > MOST_POOLED:
-            raise CheckpointError(f"{self.folder}: pooling makes {len(pooling.weight)} vectors of a document, too many")
+            raise CheckpointError(
+                f"{self.folder}: pooling makes {len(pooling.weight)} vectors of {self.transformer.hidden} numbers, "
+                f"expected at most {MOST_POOLED} numbers"
+            )
 
     def _check(self, side: str, rules: TextRules) -> None:
         least, most = self.tokenizer.get_least_length(rules), self.transformer.most_tokens
@@ -129,12 +132,12 @@ class Checkpoint:
 
     @property
     def views(self) -> tuple[View, ...]:
-        """Of dense, lexical, multi: those it has."""
+        """The views that the model has."""
         return tuple(name for name in VIEWS if getattr(self, name) is not None)
 
 
 def refuse_foreign_ids(tokenizer: TextTokenizer, transformer: Transformer) -> None:
-    """Every id must have its row in the word embeddings."""
+    """Refuse a tokenizer with ids that have no row in the word embeddings."""
     if tokenizer.vocabulary > transformer.vocabulary:
         raise CheckpointError(
             f"{tokenizer.file} has ids up to {tokenizer.vocabulary - 1}, expected fewer than the "
@@ -144,17 +147,17 @@ def refuse_foreign_ids(tokenizer: TextTokenizer, transformer: Transformer) -> No
 
 @contextmanager
 def translate_errors(folder: Path, family: str) -> Iterator[None]:
-    """Whatever a wrong setting leads to is told as one error of ours."""
+    """Any error that a wrong setting leads to becomes a CheckpointError."""
     try:
         yield
     except AsterismError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, OSError) as error:
-        raise CheckpointError(f"{folder} is not as a {family} folder should be: {error!r}") from error
+        raise CheckpointError(f"{folder} cannot be read as a {family} folder: {error!r}") from error
 
 
 def open_transformer(folder: Path, weights: Weights) -> Transformer:
-    """By the `model_type` of config.json."""
+    """The transformer of a folder, by the `model_type` of its config.json."""
     config = read_json(folder / "config.json")
     kind = TRANSFORMERS.get(str(config.get("model_type")), UnwrittenTransformer)
     return kind(config, weights, folder / "config.json")
@@ -163,7 +166,7 @@ def open_transformer(folder: Path, weights: Weights) -> Transformer:
 def refuse_unknown(
     weights: Weights, transformer: Transformer, known: Sequence[str], ignored: Sequence[str] = ()
 ) -> None:
-    """A tensor that nobody uses means that the model is not what it is taken for."""
+    """Refuse tensors that nothing uses: the model is probably not of this layout."""
     used = {tensor.name for tensor in transformer.list_tensors()} | set(known)
     for name in weights:
         if name not in used and not transformer.is_ignored(name) and not name.startswith(tuple(ignored)):

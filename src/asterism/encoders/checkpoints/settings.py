@@ -1,4 +1,4 @@
-"""The settings files of a checkpoint: JSON objects, and the numbers and strings in them."""
+"""The JSON settings files of a checkpoint, and the numbers and strings in them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ...errors import CheckpointError
 from ...files.checkpoint_files import is_there, parse_bounded_json, read_file
 
 LARGEST_FILE = 4 << 20  # bytes; a config.json with a hundred thousand labels has three million
-DEEPEST = 32  # objects and lists inside of each other
+DEEPEST = 32  # levels of nested objects and lists
 LARGEST_NUMBER = 2**31 - 1
 
 
 def read_settings(file: Path) -> Any:
-    """The content of a JSON file, of which nothing is nested beyond what messages can show."""
+    """The content of a JSON file, nested at most DEEPEST levels, so that a message can show it."""
     value = parse_bounded_json(file, read_file(file, LARGEST_FILE))
     level, depth = [value], 0
     while level:
@@ -31,12 +31,12 @@ def read_json(file: Path) -> dict[str, Any]:
     """A JSON object from a file of a checkpoint."""
     value = read_settings(file)
     if not isinstance(value, dict):
-        raise CheckpointError(f"{file} holds a {type(value).__name__}, expected an object")
+        raise CheckpointError(f"{file} has a {type(value).__name__}, expected an object")
     return value
 
 
 def read_optional_json(file: Path) -> dict[str, Any]:
-    """Its content, or nothing where there is no such file."""
+    """A JSON object from a file, or an empty one if there is no such file."""
     return read_json(file) if is_there(file) else {}
 
 
@@ -49,7 +49,7 @@ def read_whole(
     least: int = 1,
     most: int = LARGEST_NUMBER,
 ) -> int:
-    """A whole number of `file` from `least` to `most`; `default` where it is not given or null."""
+    """A whole number of `file` from `least` to `most`; `default` if it is missing or null."""
     value = settings.get(name)
     if value is None and default is not None:
         return default
@@ -66,7 +66,7 @@ def read_sizes(settings: Mapping[str, Any], sizes: Mapping[str, tuple[str, int]]
 
 
 def read_small_number(settings: Mapping[str, Any], name: str, file: Path, default: float) -> float:
-    """The ε of a norm: from 0 to 1; `default` where it is not given or null."""
+    """The ε of a norm, from 0 to 1; `default` if it is missing or null."""
     value = default if settings.get(name) is None else settings[name]
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
         raise CheckpointError(f"{file}: {name} is {shorten(value)}, expected a number from 0 to 1")
@@ -81,7 +81,7 @@ def read_strings(values: Any, name: str, file: Path) -> list[str]:
 
 
 def shorten(value: Any) -> str:
-    """A value of somebody's JSON in a message: its beginning, whatever its size."""
+    """The beginning of a value, for a message: values from a file may be large."""
     return reprlib.repr(value)
 
 

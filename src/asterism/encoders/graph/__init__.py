@@ -1,1 +1,1 @@
-"""Transformers and heads, written as an ONNX graph."""
+"""Transformers and heads, written into an ONNX graph."""

@@ -1,4 +1,4 @@
-"""BERT, RoBERTa and XLM-RoBERTa: the same layers, with other positions.
+"""BERT, RoBERTa and XLM-RoBERTa: the same layers, with different positions.
 
 Layer: x = LN(x + W_o·attention(x)); x = LN(x + W_2·gelu(W_1·x)), normalised after each sum.
 """
@@ -30,7 +30,7 @@ SIZES = {
     "vocabulary": ("vocab_size", LARGEST_NUMBER),
 }
 WORDS = "embeddings.word_embeddings.weight"
-IGNORED = ("embeddings.position_ids", "pooler.")  # of the published files, not used by any view
+IGNORED = ("embeddings.position_ids", "pooler.")  # in published files, but no view uses them
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class BertShape:
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any], file: Path) -> BertShape:
-        """From the names that transformers gives them."""
+        """From a config.json, with the names that transformers uses."""
         roberta = config["model_type"] != "bert"
         positions = read_whole(config, "max_position_embeddings", file)
         offset = read_whole(config, "pad_token_id", file, 1, least=0, most=positions - 2) + 1 if roberta else 0
@@ -68,15 +68,15 @@ class Bert:
     """Token ids to states, as nodes of a graph."""
 
     def __init__(self, config: Mapping[str, Any], weights: Weights, file: Path) -> None:
-        """Find every tensor and check its shape and its numbers; `file` is where `config` is from."""
+        """Find every tensor and check its shape and its values; `file` is what `config` was read from."""
         self.shape = shape = BertShape.from_config(config, file)
         if config.get("position_embedding_type", "absolute") != "absolute":
             raise CheckpointError(
-                f"{file} asks for {shorten(config['position_embedding_type'])} positions, expected 'absolute'"
+                f"{file} has {shorten(config['position_embedding_type'])} positions, expected 'absolute'"
             )
         if shape.activation not in ACTIVATIONS:
             raise CheckpointError(
-                f"{file} asks for the activation {shape.activation!r}, expected one of {', '.join(ACTIVATIONS)}"
+                f"{file} has the activation {shape.activation!r}, expected one of {', '.join(ACTIVATIONS)}"
             )
         if shape.hidden % shape.heads:
             raise CheckpointError(f"{file} has {shape.heads} heads, expected a divisor of {shape.hidden}")
@@ -86,15 +86,15 @@ class Bert:
         self._tensors = {name: _find_tensor(weights, self.prefix + name, size) for name, size in _list_shapes(shape)}
 
     def list_tensors(self) -> list[StoredTensor]:
-        """All that are used."""
+        """All tensors that are used."""
         return list(self._tensors.values())
 
     def is_ignored(self, name: str) -> bool:
-        """Whether a tensor of the file is known and not needed."""
+        """Whether a tensor of the file is known but not needed."""
         return name.startswith(tuple(self.prefix + ignored for ignored in IGNORED))
 
     def write(self, graph: Graph, ids: str, lengths: str, types: str | None = None) -> str:
-        """ids (texts, tokens), lengths (texts,), types as ids or None for zeros -> states (texts, tokens, hidden)."""
+        """ids, types (texts, tokens), lengths (texts,) -> states (texts, tokens, hidden); types are 0 if not given."""
         shape, width = self.shape, graph.add_constant(np.array([self.hidden]))
         cube = graph.add_node("Concat", graph.add_node("Shape", ids), width, axis=0)
         x = graph.add_node(
@@ -139,13 +139,13 @@ class Bert:
 
     def _write_norm(self, graph: Graph, x: str, added: str, name: str) -> str:
         scale, shift = (graph.add_weight(self._tensors[f"{name}.LayerNorm.{part}"]) for part in ("weight", "bias"))
-        # Not the fused SkipLayerNormalization, which takes five times as long on a CPU (onnxruntime 1.31).
+        # Not the fused SkipLayerNormalization, which is five times slower on a CPU (onnxruntime 1.31).
         total = graph.add_node("Add", x, added)
         return graph.add_node("LayerNormalization", total, scale, shift, axis=-1, epsilon=self.shape.epsilon)
 
 
 def _list_shapes(shape: BertShape) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Every tensor and its shape."""
+    """The name and shape of every tensor."""
     wide = (shape.hidden,)
     yield WORDS, (shape.vocabulary, shape.hidden)
     yield "embeddings.position_embeddings.weight", (shape.positions, shape.hidden)
@@ -167,7 +167,7 @@ def _list_shapes(shape: BertShape) -> Iterator[tuple[str, tuple[int, ...]]]:
 
 
 def _find_tensor(weights: Weights, name: str, shape: tuple[int, ...]) -> StoredTensor:
-    """The tensor of that name, or of the name that checkpoints of the first BERT give it."""
+    """The tensor of that name, or of its name in the checkpoints of the original BERT."""
     if name not in weights and ".LayerNorm." in name:
         old = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
         name = old if old in weights else name

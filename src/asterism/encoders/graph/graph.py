@@ -1,4 +1,4 @@
-"""An ONNX graph as it is written: values are their names, weights stay in the checkpoint's files."""
+"""An ONNX graph under construction: a value is its name, weights stay in the checkpoint's files."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ TYPES = {"float32": TensorProto.FLOAT, "float16": TensorProto.FLOAT16, "bfloat16
 
 
 class Graph:
-    """Collects nodes, constants and references to stored weights."""
+    """Nodes, constants and references to stored weights."""
 
     def __init__(self) -> None:
-        """Empty."""
+        """An empty graph."""
         self._nodes: list[onnx.NodeProto] = []
         self._constants: list[onnx.TensorProto] = []
         self._inputs: list[onnx.ValueInfoProto] = []
@@ -31,17 +31,17 @@ class Graph:
         self._stored: dict[tuple[Path, int], str] = {}
 
     def add_input(self, name: str, kind: int, shape: list[str]) -> str:
-        """An input of that name, with named extents."""
+        """An input with named dimensions."""
         self._inputs.append(helper.make_tensor_value_info(name, kind, shape))
         return name
 
     def add_output(self, name: str, value: str, shape: list[Any]) -> None:
-        """Give `value` out as the float output `name`."""
+        """Make `value` the float output `name`."""
         self._nodes.append(helper.make_node("Identity", [value], [name]))
         self._outputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
 
     def add_node(self, kind: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
-        """One operator; the name of its result."""
+        """One operator; returns the name of its result."""
         name = f"v{len(self._nodes)}"
         self._nodes.append(helper.make_node(kind, list(inputs), [name], domain=domain, **attributes))
         return name
@@ -53,7 +53,7 @@ class Graph:
         return name
 
     def add_weight(self, tensor: StoredTensor) -> str:
-        """A weight that stays in its file; float32, whatever it is stored as."""
+        """A weight that stays in its file, cast to float32 if it is stored as another type."""
         key = (tensor.file, tensor.offset)
         if key not in self._stored:
             if tensor.type not in TYPES:
@@ -61,7 +61,7 @@ class Graph:
             name = f"w{len(self._stored)}"
             entry = TensorProto(name=name, data_type=TYPES[tensor.type], dims=tensor.shape)
             entry.data_location = TensorProto.EXTERNAL
-            # Links (as in the hub's cache) are followed here, for the runtime refuses files outside one folder.
+            # Links (as in the hub's cache) are resolved here, because the runtime refuses files outside one folder.
             for attribute, value in (
                 ("location", tensor.file.resolve().name),
                 ("offset", tensor.offset),
@@ -80,7 +80,7 @@ class Graph:
         return self.add_node("Gemm", *operands, transB=1)
 
     def serialise(self) -> bytes:
-        """The finished model."""
+        """The finished model as bytes."""
         graph = helper.make_graph(self._nodes, "encoder", self._inputs, self._outputs, self._constants)
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(FUSED, 1)]
         model = helper.make_model(graph, opset_imports=opsets, producer_name="asterism")

@@ -1,4 +1,4 @@
-"""The small layers after a transformer: plain arrays that compute with NumPy, and write themselves into a graph."""
+"""The small layers after a transformer: plain arrays, applied with NumPy or written into a graph."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Floats = npt.NDArray[np.float32]
 Activation = Literal["identity", "relu", "tanh", "gelu"]
 Pooling = Literal["cls", "mean"]
 
-TINY = 1e-12  # a zero vector stays zero when it is brought to unit length, as in torch
+TINY = 1e-12  # a zero vector stays zero when it is normalised, as in torch
 
 
 @dataclass(frozen=True)
 class Linear:
-    """(…, in) -> (…, out): activation(x·Wᵀ + b), plus R·x or x itself where there is a residual.
+    """(…, in) -> (…, out): activation(x·Wᵀ + b), plus R·x or x itself if there is a residual.
 
     weight (out, in), bias (out,) or None; residual (out, in), "same" for x itself, or None.
     """
@@ -33,7 +33,7 @@ class Linear:
     residual: Floats | Literal["same"] | None = None
 
     def __call__(self, x: Floats) -> Floats:
-        """With NumPy."""
+        """Apply with NumPy."""
         y: Floats = x @ self.weight.T
         if self.bias is not None:
             y = y + self.bias
@@ -43,7 +43,7 @@ class Linear:
         return y
 
     def write(self, graph: Graph, x: str) -> str:
-        """As nodes."""
+        """Write as nodes."""
         y = graph.add_node("MatMul", x, graph.add_constant(self.weight.T))
         if self.bias is not None:
             y = graph.add_node("Add", y, graph.add_constant(self.bias))
@@ -61,12 +61,12 @@ class UnitLength:
     """(…, d) -> (…, d) of length 1."""
 
     def __call__(self, x: Floats) -> Floats:
-        """With NumPy."""
+        """Apply with NumPy."""
         length = np.maximum(np.linalg.norm(x, axis=-1, keepdims=True), TINY)
         return np.asarray(x / length, np.float32)
 
     def write(self, graph: Graph, x: str) -> str:
-        """As nodes."""
+        """Write as nodes."""
         length = graph.add_node("ReduceL2", x, graph.add_constant(np.array([-1])), keepdims=1)
         return graph.add_node("Div", x, graph.add_node("Max", length, graph.add_constant(np.array(TINY, np.float32))))
 
@@ -75,14 +75,14 @@ Layers = Sequence[Linear | UnitLength]
 
 
 def apply_layers(layers: Layers, x: Floats) -> Floats:
-    """`x` through all of them."""
+    """All layers, one after the other, with NumPy."""
     for layer in layers:
         x = layer(x)
     return x
 
 
 def write_layers(layers: Layers, graph: Graph, x: str) -> str:
-    """Their nodes, one after the other."""
+    """The nodes of all layers, one after the other."""
     for layer in layers:
         x = layer.write(graph, x)
     return x
@@ -90,7 +90,7 @@ def write_layers(layers: Layers, graph: Graph, x: str) -> str:
 
 @dataclass(frozen=True)
 class DenseHead:
-    """One vector a text: a weighted sum of the states ([CLS] alone, or the mean), then layers."""
+    """One vector per text: a weighted sum of the states ([CLS] alone, or the mean), then layers."""
 
     pooling: Pooling
     layers: Layers
@@ -98,7 +98,7 @@ class DenseHead:
 
 @dataclass(frozen=True)
 class LexicalHead:
-    """A weight for each token of the text: ReLU(w·state + b), the largest of each id; some ids never count."""
+    """A weight for each token id of a text: ReLU(w·state + b), the largest over its places; `dropped` ids have none."""
 
     layer: Linear
     dropped: frozenset[int]
@@ -106,7 +106,7 @@ class LexicalHead:
 
 @dataclass(frozen=True)
 class ConstantPooling:
-    """ConstBERT: (texts, M, d) -> (texts, C, d), C vectors whatever the text.
+    """ConstBERT: (texts, M, d) -> (texts, C, d), C vectors for any text.
 
     weight (C, M), shared over the dimensions as in the published model, applied to the states before the projection;
     or (C·k, M·k), the paper's full matrix, applied to the projected vectors. bias (C,), (C·k,) or None.
@@ -118,14 +118,14 @@ class ConstantPooling:
 
     @property
     def is_full(self) -> bool:
-        """Whether it is the paper's matrix."""
+        """Whether it is the paper's full matrix."""
         return bool(self.weight.shape[1] != self.positions)
 
     def __call__(self, x: Floats) -> Floats:
-        """With NumPy; the other way round for the shared form, whose columns are positions."""
+        """Apply with NumPy; the columns of the shared form are positions, so it is multiplied from the left."""
         texts, positions, width = x.shape
         if positions != self.positions:
-            raise CheckpointError(f"{positions} positions were given to pooling, expected {self.positions}")
+            raise CheckpointError(f"pooling got {positions} positions, expected {self.positions}")
         y: Floats
         if self.is_full:
             y = x.reshape(texts, -1) @ self.weight.T
@@ -136,7 +136,7 @@ class ConstantPooling:
 
 
 def compute_width(layers: Layers, width: int) -> int:
-    """Dimensions of what comes out of `layers`."""
+    """The number of dimensions after `layers`."""
     for layer in layers:
         width = len(layer.weight) if isinstance(layer, Linear) else width
     return width
@@ -144,7 +144,7 @@ def compute_width(layers: Layers, width: int) -> int:
 
 @dataclass(frozen=True)
 class MultiVectorHead:
-    """A vector for each token that counts, or C for the document where there is constant pooling."""
+    """A vector for each token, or C vectors for the document if there is constant pooling."""
 
     layers: Layers
     pooling: ConstantPooling | None = None
@@ -161,7 +161,7 @@ class MultiVectorHead:
 
 
 def _gelu(x: Floats) -> Floats:
-    """x·Φ(x), by Abramowitz and Stegun 7.1.26 (error below 2e-7), for NumPy has no error function."""
+    """x·Φ(x), by Abramowitz and Stegun 7.1.26 (error below 2e-7), because NumPy has no error function."""
     z = np.abs(x) / math.sqrt(2)
     t = 1 / (1 + 0.3275911 * z)
     powers = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))

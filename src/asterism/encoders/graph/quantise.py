@@ -1,10 +1,10 @@
-"""The matrix products of a graph in 8 bits, with ranges that were measured once.
+"""The matrix products of a graph in 8 bits, with ranges that are measured once.
 
-A few columns of a transformer's states are many times larger than the rest, so that one scale for all of them leaves
-the rest with a handful of levels: that, not the weights, is what spoils token vectors. So columns are evened out first,
-partly in the states and partly in the weights (SmoothQuant, equation 4): x·Wᵀ = (x/s)·(s∘W)ᵀ with s = largest |x|^α /
-largest |w|^(1-α) of each column. The ranges come from running the float graph on a few pages of prose that the package
-ships. They are part of the graph, so a text's vectors do not depend on the rest of its batch.
+A few columns of a transformer's states are many times larger than the others, so one scale for all columns leaves the
+others only a few levels. This, not the precision of the weights, is what damages token vectors. So columns are smoothed
+first, partly in the states and partly in the weights (SmoothQuant, equation 4): x·Wᵀ = (x/s)·(s∘W)ᵀ with s = largest
+|x|^α / largest |w|^(1-α) of each column. The ranges come from running the float graph on a few pages of prose that the
+package ships. They are part of the graph, so a text's vectors do not depend on the other texts of its batch.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from .graph import FUSED, Graph
 
 Floats = npt.NDArray[np.float32]
 
-# Seven bits: without VNNI two products are added in 16 bits, and 2 · 255 · 64 still fits there.
+# Seven bits: without VNNI two products are added in 16 bits, which 2 · 255 · 64 does not exceed.
 WEIGHT_LEVELS = 63
-STRENGTH = 0.7  # α: of 0.5 to 1 the best for the token vectors of MiniLM (mean cosine 0.996; 0.987 at 0.5, 0.72 at 0)
+STRENGTH = 0.7  # α: the best for MiniLM's token vectors of 0.5 to 1 (mean cosine 0.996; 0.987 at 0.5, 0.72 at 0)
 CALIBRATION_ROWS, CALIBRATION_TOKENS = 48, 128
 PROSE = HEADS / "calibration.txt"
 
 
 @dataclass(frozen=True)
 class Smoothing:
-    """Of what some weights are multiplied with: lowest and highest value after division by `even` (in,)."""
+    """The input of some weights: its lowest and highest value after division by `even` (in,)."""
 
     even: Floats
     low: float
@@ -40,21 +40,21 @@ class Smoothing:
 
 
 class MeasuringGraph(Graph):
-    """The float graph, which also gives out the ranges of every product's input."""
+    """The float graph, with the range of every product's input as further outputs."""
 
     def __init__(self) -> None:
-        """Nothing measured yet."""
+        """An empty graph."""
         super().__init__()
         self._weights: dict[str, list[StoredTensor]] = {}  # input -> weights
         self._outputs_of: dict[str, str] = {}
 
     @property
     def ranges(self) -> list[str]:
-        """The outputs to ask for."""
+        """The names of the outputs that hold the ranges."""
         return [f"{name}.{end}" for name in self._outputs_of.values() for end in ("low", "high")]
 
     def add_linear(self, x: str, weight: StoredTensor, bias: StoredTensor | None) -> str:
-        """As in float, and two outputs more for each input that was not seen yet."""
+        """As in the float graph, and two more outputs for each new input."""
         self._weights.setdefault(x, []).append(weight)
         if x not in self._outputs_of:
             name = self._outputs_of[x] = f"range{len(self._outputs_of)}"
@@ -64,7 +64,7 @@ class MeasuringGraph(Graph):
         return super().add_linear(x, weight, bias)
 
     def compute_smoothings(self, measured: Mapping[str, Floats]) -> dict[str, Smoothing]:
-        """By the weight's name, one for all weights that share an input."""
+        """One smoothing for all weights that share an input, by the names of the weights."""
         found: dict[str, Smoothing] = {}
         for x, weights in self._weights.items():
             low, high = (measured[f"{self._outputs_of[x]}.{end}"] for end in ("low", "high"))
@@ -77,7 +77,7 @@ class MeasuringGraph(Graph):
 
 
 class Int8Graph(Graph):
-    """Products of 8-bit codes: states with one scale, weights with one for each output."""
+    """Products of 8-bit codes: states with one scale, weights with one scale per output."""
 
     def __init__(self, smoothings: Mapping[str, Smoothing]) -> None:
         """`smoothings` by the weight's name."""
@@ -99,7 +99,7 @@ class Int8Graph(Graph):
         return self.add_node("MatMulIntegerToFloat", *operands, domain=FUSED)
 
     def _quantise(self, x: str, smoothing: Smoothing) -> tuple[str, str, str]:
-        """(rows, in) as bytes, their scale and their zero."""
+        """(rows, in) -> bytes (rows, in), their scale and their zero point."""
         step = max(smoothing.high - smoothing.low, 1e-12) / 255
         scale = self.add_constant(np.array(step, np.float32))
         zero = self.add_constant(np.array(round(-smoothing.low / step), np.uint8))
@@ -108,7 +108,7 @@ class Int8Graph(Graph):
 
 
 def make_calibration_ids(tokenizer: TextTokenizer, most_tokens: int | None) -> npt.NDArray[np.int64]:
-    """(rows, tokens) of English prose."""
+    """ids (rows, tokens) of English prose."""
     room = min(CALIBRATION_TOKENS, most_tokens or CALIBRATION_TOKENS) - len(tokenizer.before) - len(tokenizer.after)
     prose = PROSE.read_text(encoding="utf-8")
     stream = tokenizer.encode([prose], TextRules(0))[0].ids

@@ -1,4 +1,4 @@
-"""The encoder of T5 and mT5: relative positions, RMS norms before each part, no biases, unscaled attention."""
+"""The encoder of T5 and mT5: relative positions, an RMS norm before each part, no biases, unscaled attention."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class T5Shape:
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any], file: Path) -> T5Shape:
-        """From the names that transformers gives them."""
+        """From a config.json, with the names that transformers uses."""
         buckets = read_whole(config, "relative_attention_num_buckets", file, 32, least=4, most=MOST_BUCKETS)
         return cls(
             **read_sizes(config, SIZES, file),
             buckets=buckets,
-            # A quarter of the buckets stands for single distances; the rest needs some room.
+            # A quarter of the buckets stands for single distances; the others need larger distances.
             farthest=read_whole(
                 config, "relative_attention_max_distance", file, 128, least=buckets // 4 + 1, most=FARTHEST
             ),
@@ -67,11 +67,11 @@ class T5:
     most_tokens: int | None = None  # positions are relative: any length
 
     def __init__(self, config: Mapping[str, Any], weights: Weights, file: Path) -> None:
-        """Find every tensor and check its shape and its numbers; `file` is where `config` is from."""
+        """Find every tensor and check its shape and its values; `file` is what `config` was read from."""
         self.shape = shape = T5Shape.from_config(config, file)
         if shape.feed_forward not in FEED_FORWARDS:
             raise CheckpointError(
-                f"{file} asks for feed_forward_proj {shape.feed_forward!r}, expected one of {', '.join(FEED_FORWARDS)}"
+                f"{file} has feed_forward_proj {shape.feed_forward!r}, expected one of {', '.join(FEED_FORWARDS)}"
             )
         self.hidden, self.vocabulary = shape.hidden, shape.vocabulary
         self._words = "shared.weight" if "shared.weight" in weights else "encoder.embed_tokens.weight"
@@ -79,11 +79,11 @@ class T5:
         self._tensors |= {name: weights.find_shaped(name, size) for name, size in _list_shapes(shape)}
 
     def list_tensors(self) -> list[StoredTensor]:
-        """All that are used."""
+        """All tensors that are used."""
         return list(self._tensors.values())
 
     def is_ignored(self, name: str) -> bool:
-        """Whether a tensor of the file is known and not needed."""
+        """Whether a tensor of the file is known but not needed."""
         return name.startswith(IGNORED)
 
     def write(self, graph: Graph, ids: str, lengths: str, types: str | None = None) -> str:
@@ -121,7 +121,7 @@ class T5:
         return graph.add_node("Reshape", self._write_norm(graph, x, "encoder.final_layer_norm"), whole)
 
     def _write_position_bias(self, graph: Graph, ids: str) -> str:
-        """(1, heads, tokens, tokens): beyond `farthest` the bucket is the same, so distances are clipped there."""
+        """(1, heads, tokens, tokens); distances are clipped to `farthest`, beyond which the bucket is the same."""
         far = self.shape.farthest
         table = self._tensors[f"{FIRST}relative_attention_bias.weight"].read()
         rows = graph.add_constant(table[find_buckets(np.arange(-far, far + 1), self.shape.buckets, far)])
@@ -150,18 +150,18 @@ class T5:
 
 
 def find_buckets(distance: npt.NDArray[np.int64], count: int, farthest: int) -> npt.NDArray[np.int64]:
-    """key place - query place -> bucket: half for each sign, of each half exact, the rest logarithmic (T5, 2.1)."""
+    """key place - query place -> bucket: half for each sign; small distances exact, others logarithmic (T5, 2.1)."""
     half = count // 2
     exact = half // 2
     size = np.abs(distance)
-    # In float32, as the models were trained: at a power of two the rounding decides the bucket.
+    # In float32, as in training: at a power of two the rounding decides the bucket.
     scaled = np.log(np.maximum(size, 1).astype(np.float32) / np.float32(exact)) / np.float32(math.log(farthest / exact))
     far = exact + (scaled.astype(np.float32) * np.float32(half - exact)).astype(np.int64)
     return np.where(distance > 0, half, 0) + np.where(size < exact, size, np.minimum(far, half - 1))
 
 
 def _list_shapes(shape: T5Shape) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Every tensor but the words, and its shape."""
+    """The name and shape of every tensor except the word embeddings."""
     inner = shape.heads * shape.head
     yield f"{FIRST}relative_attention_bias.weight", (shape.buckets, shape.heads)
     for layer in range(shape.layers):

@@ -1,1 +1,1 @@
-"""What runs a transformer: onnxruntime, or torch."""
+"""The runtimes of a transformer: onnxruntime and torch."""

@@ -1,4 +1,4 @@
-"""A checkpoint on onnxruntime: its graph, written once and kept by content, and the session that runs it."""
+"""A checkpoint on onnxruntime: its graph, written once and cached by content, and the session that runs it."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from ..tokens import TextTokenizer
 from .backbone import Floats, Output
 
 LONG_ROW = 1024  # tokens
-LARGEST_GRAPH = 1 << 31  # bytes: protobuf has no larger ones
-GRAPH_VERSION = 5  # part of every graph's key: raise it when the nodes change
+LARGEST_GRAPH = 1 << 31  # bytes, the limit of protobuf
+GRAPH_VERSION = 5  # part of every cache key: increase it when the nodes change
 
 
 class OnnxSession:
-    """Runs one graph whose weights lie in files of `folder`."""
+    """Runs one graph whose weights are in files of `folder`."""
 
     def __init__(self, model: bytes, folder: Path, threads: int, keep_weights_in_place: bool = False) -> None:
-        """Load; weights are mapped from their files, and rearranged into a faster copy unless they shall stay there."""
+        """Map the weights from their files; they are copied to a faster layout unless they stay in place."""
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
@@ -44,26 +44,26 @@ class OnnxSession:
         options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(folder))
         try:
             self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # the library's errors have no common root but this
+        except Exception as error:  # the library's errors have no other common base class
             raise CheckpointError(f"{folder}: onnxruntime cannot load the model: {error}") from error
 
     def run(self, outputs: Sequence[str], inputs: dict[str, Any]) -> dict[str, Floats]:
-        """The named outputs."""
+        """Run the graph; returns the outputs by name."""
         wanted = {entry.name for entry in self._session.get_inputs()}
         given = {name: value for name, value in inputs.items() if name in wanted}
         try:
             found = self._session.run(list(outputs), given)
-        except Exception as error:  # the library's errors have no common root but this
+        except Exception as error:  # the library's errors have no other common base class
             shape = inputs["ids"].shape
             raise EncodingError(
-                f"onnxruntime failed on {shape[0]} texts of {shape[1]} tokens: {error}. Where memory is short, "
-                "a smaller document_length or batch_tokens helps"
+                f"onnxruntime failed on {shape[0]} texts of {shape[1]} tokens: {error}. If memory is short, "
+                "use a smaller document_length or batch_tokens"
             ) from error
         return dict(zip(outputs, found, strict=True))
 
 
 def load_or_write_graph(parts: Sequence[str], write: Callable[[], bytes]) -> bytes:
-    """The graph that `parts` identify: from the cache, else written and put there."""
+    """The graph that `parts` identify, from the cache; else write it and put it there."""
     key = hashlib.sha256("\n".join([f"graph {GRAPH_VERSION}", onnxruntime.__version__, *parts]).encode()).hexdigest()
     file = find_cache_folder() / "graphs" / f"{key}.graph"
     with suppress(OSError):
@@ -71,7 +71,7 @@ def load_or_write_graph(parts: Sequence[str], write: Callable[[], bytes]) -> byt
         if content[:64] == hashlib.sha256(content[64:]).hexdigest().encode():
             return content[64:]
     model = write()
-    with suppress(OSError):  # a read-only home works too, a little slower
+    with suppress(OSError):  # a read-only home folder works too, only slower
         write_whole(file, hashlib.sha256(model).hexdigest().encode() + model)
     return model
 
@@ -83,7 +83,7 @@ def write_model(
     transformer: Transformer,
     folder: Path,
 ) -> bytes:
-    """The model that `write` puts into a graph, at that precision."""
+    """The model that `write` writes into a graph, at a given precision."""
     if precision == "float32":
         graph = Graph()
         write(graph)
@@ -96,17 +96,19 @@ def write_model(
     inputs["pool"] = np.zeros((rows, 1, tokens), np.float32)
     measured = OnnxSession(measuring.serialise(), folder, cores(0)).run(measuring.ranges, inputs)
     if not all(np.isfinite(values).all() for values in measured.values()):
-        raise CheckpointError(f"{folder}: states become infinite on plain English, expected weights of a trained model")
+        raise CheckpointError(
+            f"{folder}: the states of plain English text are infinite, expected weights of a trained model"
+        )
     quantised = Int8Graph(measuring.compute_smoothings(measured))
     write(quantised)
     return quantised.serialise()
 
 
 class OnnxBackbone:
-    """A checkpoint's transformer and the heads that are applied token by token, in one graph."""
+    """A checkpoint's transformer and its token-wise heads, in one graph."""
 
     def __init__(self, checkpoint: Checkpoint, precision: Precision, threads: int) -> None:
-        """Write the graph, or take it from the cache."""
+        """Write the graph, or load it from the cache."""
         self._checkpoint, self._precision, self._threads = checkpoint, precision, threads
         self._session = self._open_session(masked=True)
         self._unmasked: OnnxSession | None = None
@@ -118,7 +120,7 @@ class OnnxBackbone:
             [
                 "masked" if masked else "unmasked",
                 self._precision,
-                *(checkpoint.family, *checkpoint.views),  # the same files can be read in more than one way
+                *(checkpoint.family, *checkpoint.views),  # the same files can be read as more than one layout
                 *identify_files(checkpoint.files),
             ],
             lambda: write_model(
@@ -134,8 +136,8 @@ class OnnxBackbone:
     def run(self, wanted: Sequence[Output], batch: Batch, pool: Floats) -> dict[str, Floats]:
         """One forward pass.
 
-        Masked attention keeps all similarities of a row, tokens² numbers a head: gigabytes at 8,192 tokens. Long rows
-        come without padding, and without a mask onnxruntime's attention works in blocks.
+        Masked attention keeps all similarities of a row, tokens² numbers per head: gigabytes at 8,192 tokens. Long rows
+        have no padding, and without a mask onnxruntime's attention works in blocks.
         """
         session = self._session
         if batch.ids.shape[1] >= LONG_ROW and batch.seen.all():
@@ -163,7 +165,7 @@ def _write_views(graph: Graph, checkpoint: Checkpoint, masked: bool) -> None:
 
 
 def write_states(graph: Graph, transformer: Transformer, *, masked: bool = True, with_types: bool = False) -> str:
-    """States (rows, tokens, hidden) from the inputs ids, lengths (unless all rows are full) and, for pairs, types."""
+    """States (rows, tokens, hidden) from the inputs ids, lengths (if masked) and types (for pairs)."""
     ids = graph.add_input("ids", TensorProto.INT64, ["rows", "tokens"])
     lengths = graph.add_input("lengths", TensorProto.INT32, ["rows"]) if masked else ""
     types = graph.add_input("types", TensorProto.INT64, ["rows", "tokens"]) if with_types else None
@@ -171,20 +173,20 @@ def write_states(graph: Graph, transformer: Transformer, *, masked: bool = True,
 
 
 def write_pooling(graph: Graph, states: str, hidden: int) -> None:
-    """The output pooled (rows, sides, hidden): sums of states, weighted by the input pool (rows, sides, tokens)."""
+    """The output pooled (rows, sides, hidden): sums of the states, weighted by the input pool (rows, sides, tokens)."""
     pool = graph.add_input("pool", TensorProto.FLOAT, ["rows", "sides", "tokens"])
     graph.add_output("pooled", graph.add_node("MatMul", pool, states), ["rows", "sides", hidden])
 
 
 def identify_files(files: Sequence[Path]) -> list[str]:
-    """What identifies a graph: its model's files by name and content."""
-    # The real name too: it is what the graph refers to, and behind a link it is another one.
+    """What identifies a graph: the names and hashes of its model's files."""
+    # The resolved name too: the graph refers to it, and a link has another name.
     return sorted(f"{file.name} {file.resolve().name} {digest}" for file, digest in find_hashes(files).items())
 
 
 def find_weights_folder(tensors: Sequence[StoredTensor], folder: Path) -> Path:
-    """The one folder in which the weights really lie, links followed."""
+    """The one folder that holds the weights, with links resolved."""
     folders = {tensor.file.resolve().parent for tensor in tensors}
     if len(folders) > 1:
-        raise CheckpointError(f"{folder}: the weights lie in {len(folders)} folders, expected one")
+        raise CheckpointError(f"{folder}: the weights are in {len(folders)} folders, expected one")
     return folders.pop() if folders else folder

@@ -1,4 +1,4 @@
-"""A checkpoint on torch and transformers: GPUs, and architectures of which no graph is written."""
+"""A checkpoint on torch and transformers: for GPUs, and for architectures without a graph of ours."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ except ImportError as error:
 
 
 class TorchBackbone:
-    """The transformer on torch, on a GPU where there is one; heads as with every runtime."""
+    """The transformer on torch, on a GPU if there is one; heads as in every runtime."""
 
     def __init__(self, checkpoint: Checkpoint, threads: int) -> None:
-        """Load with transformers; weights come from safetensors, or with weights_only."""
+        """Load with transformers; weights are read from safetensors, or with weights_only."""
         self._checkpoint = checkpoint
         self._threads = threads
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -52,7 +52,7 @@ class TorchBackbone:
 
 
 def _load(checkpoint: Checkpoint) -> Any:
-    """Every tensor must come from the file: transformers would fill in random ones and only warn."""
+    """Every tensor must be in the file: transformers would use random values and only warn."""
     folder = checkpoint.folder
     refuse_special_files(folder)
     here = {"local_files_only": True, "trust_remote_code": False}
@@ -62,11 +62,13 @@ def _load(checkpoint: Checkpoint) -> Any:
         model, report = kind.from_pretrained(
             folder, config=config, dtype=torch.float32, output_loading_info=True, **here
         )
-    except Exception as error:  # of several libraries, without a common root
+    except Exception as error:  # of several libraries, without a common base class
         raise CheckpointError(f"{folder}: transformers cannot load it: {error}") from error
     missing = [name for name in report["missing_keys"] if "pooler." not in name]
     for name in [*missing, *report["mismatched_keys"]]:
-        raise CheckpointError(f"{folder}: tensor {name!r} is missing, or has another shape than config.json says")
+        raise CheckpointError(
+            f"{folder}: tensor {name!r} is missing, or does not have the shape that config.json gives"
+        )
     for name, values in model.state_dict().items():
         if not torch.isfinite(values).all():
             raise CheckpointError(f"{folder}: tensor {name!r} has NaN or infinity: the file is damaged")

@@ -38,7 +38,7 @@ def flat(d: int = 4, n: int = 3) -> np.ndarray:
         (np.ones((3, 0), np.float32), OFFSETS, "shape"),
         (flat(), np.array([0, 2]), "expected from 0 to the number of vectors, 3"),
         (flat(), np.array([1, 3]), "from 1"),
-        (flat(), np.array([0, 3, 2, 3]), "fall after position 1"),
+        (flat(), np.array([0, 3, 2, 3]), "decrease after position 1"),
         (flat(), np.array([0.0, 3.0]), "integers"),
         (flat(), np.array([], np.int64), "shape"),
         (flat(), 3, "shape"),
@@ -270,7 +270,7 @@ def test_out_of_proportion(tmp_path: Path) -> None:
 
 
 def test_not_a_matrix(index: TokenIndex) -> None:
-    with pytest.raises(VectorsError, match="no matrix"):
+    with pytest.raises(VectorsError, match="is not a matrix"):
         index.search([[1.0, 2.0], [3.0]])
     assert len(TokenVectors.from_documents(np.ones((3, 4, 5), np.float32))) == 3
 

@@ -56,7 +56,7 @@ def test_decoded_vectors_have_the_similarities_of_their_codes(settings: dict[str
     query = make_query(d, 7)
     bytes_of = reference.to_signed_bytes(codec.rotated(query, 1), codec.centroids.rows.shape[1])
     table = reference.centroid_scores(codec.centroids.rows[nearest], codec.centroids.scales[nearest], bytes_of)
-    expected = reference.code_similarities(codes, scales, table, codec.code_format, bytes_of)
+    expected = reference.compare_codes(codes, scales, table, codec.code_format, bytes_of)
     spread = np.abs(codec.rotated(decoded, 1)).sum(axis=1, keepdims=True)
     bound = bytes_of.scale[None, :] / 2 * spread + 1e-4
     assert (np.abs(decoded @ query.T - expected) <= bound).all()

@@ -1,4 +1,4 @@
-"""One file for each published layout. A folder is recognised by its own files, never by its name."""
+"""One module per published layout. A folder is recognised by its files, never by its name."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from . import asterism, bge_m3, colbert, constbert, pylate, sentence_transformer
 
 
 class Layout(Protocol):
-    """What each file has."""
+    """What each module has."""
 
     FAMILY: str
     FILES: str
 
     def recognises(self, folder: Path) -> bool:
-        """Whether the folder has this layout's own files."""
+        """Whether the folder has the files of this layout."""
 
     def read(self, folder: Path) -> Checkpoint:
-        """The model."""
+        """Read the model of a folder."""
 
 
-# Special forms come before the general ones whose files they have too.
+# Special layouts come before the general ones, whose files they have too.
 LAYOUTS: tuple[Layout, ...] = (asterism, bge_m3, constbert, colbert, pylate, xtr, sentence_transformers)
 
 
 def open_checkpoint(folder: Path) -> Checkpoint:
-    """The model in `folder`, by the first layout that recognises it."""
+    """Read the model in `folder` by the first layout that recognises it."""
     for layout in LAYOUTS:
         with translate_errors(folder, layout.FAMILY):
             if layout.recognises(folder):
                 return layout.read(folder)
     expected = "; ".join(f"{layout.FAMILY} ({layout.FILES})" for layout in LAYOUTS)
-    raise UnknownModel(f"{folder} is no model of a known layout, expected one of: {expected}")
+    raise UnknownModel(f"{folder} is not a model of a known layout, expected one of: {expected}")

@@ -8,7 +8,7 @@
      "multi_vector": {"layers": [{"linear": "projection"}, "unit_length"],
                       "pooling": {"linear": "constant", "positions": 250}}}
 
-A linear layer takes NAME.weight (out, in) and, where it exists, NAME.bias from heads.safetensors.
+A linear layer has NAME.weight (out, in) and optionally NAME.bias in heads.safetensors.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, get_args
 
 from ....errors import CheckpointError
 from ....files.checkpoint_files import is_there
-from ....models.registry import find_or_fetch
+from ....models.registry import find_or_fetch_model
 from ...graph.heads import (
     Activation,
     ConstantPooling,
@@ -36,7 +36,7 @@ from ...graph.heads import (
 from ...tokens import TextRules, TextTokenizer
 from ..checkpoint import Checkpoint, open_transformer, refuse_unknown
 from ..settings import read_json, read_strings, read_whole, shorten
-from ..tokenizers.files import list_files
+from ..tokenizers.files import list_model_files
 from ..weights.files import open_weights
 from ..weights.safetensors_files import read_safetensors
 from ..weights.tensors import Weights
@@ -53,7 +53,7 @@ MOST_LAYERS = 16  # of a head
 
 
 def recognises(folder: Path) -> bool:
-    """By its one settings file."""
+    """By its settings file."""
     return is_there(folder / SETTINGS)
 
 
@@ -81,7 +81,7 @@ def read(folder: Path) -> Checkpoint:
         folder=backbone,
         transformer=transformer,
         tokenizer=tokenizer,
-        files=list_files(backbone, tokenizer, weights, file, *heads.list_files()),
+        files=list_model_files(backbone, tokenizer, weights, file, *heads.list_files()),
         document=_read_rules(settings.get("document", {}), tokenizer, file),
         query=_read_rules(settings.get("query", {}), tokenizer, file),
         dense=DenseHead(dense["pooling"], reader.read_layers(dense["layers"])) if dense else None,
@@ -108,22 +108,25 @@ def open_parts(folder: Path) -> tuple[dict[str, Any], Path, Weights]:
     reference = settings.get("backbone")
     if not isinstance(reference, dict) or len(reference) != 1 or not {"folder", "model"} & set(reference):
         raise CheckpointError(f'{file}: backbone is {shorten(reference)}, expected {{"folder": …}} or {{"model": …}}')
-    backbone = folder / str(reference["folder"]) if "folder" in reference else find_or_fetch(str(reference["model"]))
+    if "folder" in reference:
+        backbone = folder / str(reference["folder"])
+    else:
+        backbone = find_or_fetch_model(str(reference["model"]))
     heads = folder / HEADS
     return settings, backbone, read_safetensors(heads) if is_there(heads) else Weights(heads, {})
 
 
 class HeadReader:
-    """Layers from their descriptions, each as wide as what comes before it."""
+    """Reads layers by their descriptions and checks that each fits the one before."""
 
     def __init__(self, heads: Weights, hidden: int) -> None:
-        """Of a transformer with `hidden` dimensions."""
+        """For a transformer with `hidden` dimensions."""
         self._heads = heads
         self._hidden = hidden
         self._used: set[str] = set()
 
     def read_layers(self, entries: Any) -> Layers:
-        """One after the other, from the states."""
+        """The layers of a list; the first one is applied to the states."""
         if not isinstance(entries, list) or len(entries) > MOST_LAYERS:
             raise CheckpointError(f"{SETTINGS}: layers is {shorten(entries)}, expected a list of at most {MOST_LAYERS}")
         found: list[Linear | UnitLength] = []
@@ -134,7 +137,7 @@ class HeadReader:
         return tuple(found)
 
     def read_lexical(self, entry: Mapping[str, Any]) -> Linear:
-        """One output: the weight."""
+        """A layer with one output, the weight of a term."""
         layer = self._read_linear(entry, self._hidden)
         if len(layer.weight) != 1:
             raise CheckpointError(
@@ -143,7 +146,7 @@ class HeadReader:
         return layer
 
     def read_multi(self, section: Mapping[str, Any]) -> MultiVectorHead:
-        """Layers, and pooling over positions or by the paper's full matrix: its shape tells."""
+        """Layers, and pooling over positions or by the paper's full matrix, depending on its shape."""
         layers, entry = self.read_layers(section["layers"]), section.get("pooling")
         if entry is None:
             return MultiVectorHead(layers)
@@ -161,7 +164,7 @@ class HeadReader:
         return MultiVectorHead(layers, pooling)
 
     def refuse_unused(self) -> None:
-        """A tensor that nobody uses means that asterism.json is not what was meant."""
+        """Refuse tensors that nothing uses: asterism.json is probably wrong."""
         for name in self._heads:
             if name not in self._used:
                 raise CheckpointError(f"{self._heads.source}: tensor {name!r} is not used by {SETTINGS}")
@@ -169,7 +172,7 @@ class HeadReader:
     def _read_linear(self, entry: Mapping[str, Any], columns: int) -> Linear:
         if not isinstance(entry, Mapping) or "linear" not in entry:
             raise CheckpointError(
-                f'{SETTINGS}: {shorten(entry)} is no layer, expected "unit_length" or {{"linear": NAME}}'
+                f'{SETTINGS}: {shorten(entry)} is not a layer, expected "unit_length" or {{"linear": NAME}}'
             )
         name, activation = entry["linear"], entry.get("activation", "identity")
         if activation not in get_args(Activation):
@@ -194,13 +197,13 @@ def _read_section(settings: Mapping[str, Any], name: str, keys: tuple[str, ...],
 
 
 def _read_rules(entry: Any, tokenizer: TextTokenizer, file: Path) -> TextRules:
-    """The fields of TextRules, with tokens instead of ids."""
+    """TextRules from an object with the same fields, but tokens instead of ids."""
     if not isinstance(entry, dict):
         raise CheckpointError(f"{file}: the rules of a side are {shorten(entry)}, expected an object")
     known = [field.name for field in fields(TextRules)]
     for name in entry:
         if name not in known:
-            raise CheckpointError(f"{file}: {name!r} is no token rule, expected {', '.join(known)}")
+            raise CheckpointError(f"{file}: {name!r} is not a token rule, expected one of {', '.join(known)}")
     values: dict[str, Any] = {}
     for name, value in entry.items():
         if name in TOKEN_FIELDS:

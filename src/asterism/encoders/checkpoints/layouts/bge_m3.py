@@ -1,7 +1,7 @@
-"""BAAI/bge-m3: XLM-RoBERTa, a dense, a lexical and a multi-vector view.
+"""BAAI/bge-m3: XLM-RoBERTa with a dense, a lexical and a multi-vector view.
 
-dense = [CLS] at unit length; lexical = ReLU(sparse_linear(state)), the largest for each id, special ids dropped;
-multi-vector = colbert_linear(state) at unit length, of every token but the first.
+dense = [CLS] at unit length; lexical = ReLU(sparse_linear(state)), the largest for each id, without special ids;
+multi-vector = colbert_linear(state) at unit length, for every token except the first.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ....files.checkpoint_files import is_there
 from ...graph.heads import Activation, DenseHead, LexicalHead, Linear, MultiVectorHead, UnitLength
 from ...tokens import TextRules, TextTokenizer
 from ..checkpoint import Checkpoint, open_transformer, refuse_unknown
-from ..tokenizers.files import find_special_ids, list_files, read_longest
+from ..tokenizers.files import find_special_ids, list_model_files, read_longest_text
 from ..weights.files import open_weights
 from ..weights.torch_files import read_torch_file
 
@@ -23,12 +23,12 @@ HEADS = ("colbert_linear.pt", "sparse_linear.pt")
 
 
 def recognises(folder: Path) -> bool:
-    """By the heads' files."""
+    """By the files of the heads."""
     return any(is_there(folder / head) for head in HEADS)
 
 
 def read(folder: Path) -> Checkpoint:
-    """Both heads must be there: without trained heads the views mean nothing."""
+    """Both heads must exist: without trained heads the views are meaningless."""
     weights = open_weights(folder)
     transformer = open_transformer(folder, weights)
     refuse_unknown(weights, transformer, (), ("lm_head.",))
@@ -37,14 +37,14 @@ def read(folder: Path) -> Checkpoint:
     for head in HEADS:
         if not is_there(folder / head):
             raise CheckpointError(f"{folder / head} is missing, expected both {' and '.join(HEADS)}")
-    rules = TextRules(length=read_longest(folder, transformer.most_tokens), first_counts=False)
+    rules = TextRules(length=read_longest_text(folder, transformer.most_tokens), first_counts=False)
     dropped = find_special_ids(folder, tokenizer, ("cls_token", "eos_token", "pad_token", "unk_token"))
     return Checkpoint(
         family=FAMILY,
         folder=folder,
         transformer=transformer,
         tokenizer=tokenizer,
-        files=list_files(folder, tokenizer, weights, *(folder / head for head in HEADS)),
+        files=list_model_files(folder, tokenizer, weights, *(folder / head for head in HEADS)),
         document=rules,
         query=rules,
         dense=DenseHead("cls", (UnitLength(),)),

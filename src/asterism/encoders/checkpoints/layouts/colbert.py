@@ -1,7 +1,7 @@
 """colbert-ir/colbertv2.0: BERT and `linear.weight`, settings in artifact.metadata.
 
-[CLS] [Q] query [SEP] filled up with [MASK] to 32 tokens, all of which count; [CLS] [D] document [SEP], of which
-punctuation has no vector. Every vector at unit length.
+A query is [CLS] [Q] query [SEP], filled up with [MASK] to 32 tokens, which all have a vector; a document is [CLS] [D]
+document [SEP], in which punctuation has no vector. Vectors have unit length.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...graph.heads import ConstantPooling, Linear, MultiVectorHead, UnitLength
 from ...tokens import TextRules, TextTokenizer
 from ..checkpoint import Checkpoint, Transformer, open_transformer, refuse_unknown
 from ..settings import read_json, read_whole
-from ..tokenizers.files import find_filler_id, find_skipped_ids, list_files
+from ..tokenizers.files import find_filler_id, find_skipped_ids, list_model_files
 from ..weights.files import open_weights
 from ..weights.tensors import Weights
 
@@ -32,7 +32,7 @@ def recognises(folder: Path) -> bool:
 
 
 def read(folder: Path) -> Checkpoint:
-    """Lengths, markers and the punctuation rule as the metadata says."""
+    """Lengths, markers and the punctuation rule come from the metadata."""
     parts = open_parts(folder, ("linear.weight",))
     document = TextRules(
         length=read_whole(parts.settings, "doc_maxlen", folder / METADATA, 220),
@@ -54,7 +54,7 @@ class ColbertParts:
 
 
 def open_parts(folder: Path, known: Sequence[str]) -> ColbertParts:
-    """`known` are the tensors beside those of the transformer."""
+    """`known` names the tensors that are not the transformer's."""
     weights = open_weights(folder)
     transformer = open_transformer(folder, weights)
     projection = Linear(weights.read_matrix("linear.weight", transformer.hidden))
@@ -65,7 +65,7 @@ def open_parts(folder: Path, known: Sequence[str]) -> ColbertParts:
 def make_checkpoint(
     family: str, parts: ColbertParts, document: TextRules, pooling: ConstantPooling | None = None
 ) -> Checkpoint:
-    """`document` without its marker, which the metadata names."""
+    """`document` has no marker yet: the metadata names it."""
     folder, tokenizer, settings = parts.folder, parts.tokenizer, parts.settings
     marker = tokenizer.require_id(str(settings.get("doc_token_id", "[unused1]")), "the documents' marker")
     return Checkpoint(
@@ -73,7 +73,7 @@ def make_checkpoint(
         folder=folder,
         transformer=parts.transformer,
         tokenizer=tokenizer,
-        files=list_files(folder, tokenizer, parts.weights, folder / METADATA),
+        files=list_model_files(folder, tokenizer, parts.weights, folder / METADATA),
         document=replace(document, marker=marker),
         query=read_query_rules(folder, tokenizer, settings),
         multi=MultiVectorHead((parts.projection, UnitLength()), pooling),
@@ -81,7 +81,7 @@ def make_checkpoint(
 
 
 def read_query_rules(folder: Path, tokenizer: TextTokenizer, settings: Mapping[str, Any]) -> TextRules:
-    """The marker, and [MASK] up to the length."""
+    """A marker, and [MASK] up to the length."""
     length = read_whole(settings, "query_maxlen", folder / METADATA, 32)
     return TextRules(
         length=length,

@@ -1,7 +1,7 @@
-"""pinecone/ConstBERT: C vectors a document, whatever its length.
+"""pinecone/ConstBERT: C vectors per document of any length.
 
 doc_project mixes positions (doc_maxlen -> C, the same for every dimension) over the states of the padded document, then
-`linear` projects and the C vectors are brought to unit length. Queries are those of ColBERT.
+`linear` projects and the C vectors are normalised to unit length. Queries are those of ColBERT.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FILES = "as colbert, and doc_project.weight among the weights"
 
 
 def recognises(folder: Path) -> bool:
-    """By the position mixer among the weights."""
+    """By the tensor that mixes positions."""
     try:
         return is_there(folder / METADATA) and "doc_project.weight" in open_weights(folder)
     except CheckpointError:
@@ -31,7 +31,7 @@ def recognises(folder: Path) -> bool:
 
 
 def read(folder: Path) -> Checkpoint:
-    """The padding's states enter the mixture, as in the published model; attention never sees them."""
+    """The states of padding are mixed in, as in the published model; attention does not see them."""
     parts = open_parts(folder, ("linear.weight", "doc_project.weight", "doc_project.bias"))
     weights = parts.weights
     length = read_whole(parts.settings, "doc_maxlen", folder / METADATA, 250)

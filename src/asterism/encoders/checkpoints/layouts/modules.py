@@ -1,4 +1,4 @@
-"""The folders that sentence-transformers writes: modules.json, and a subfolder for each module."""
+"""Folders that sentence-transformers writes: modules.json, and a subfolder for each module."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ACTIVATIONS: dict[str, Activation] = {"Identity": "identity", "Tanh": "tanh", "R
 
 @dataclass(frozen=True)
 class Module:
-    """One step: the last part of its type's name, its folder, its settings."""
+    """One module: the last part of its type's name, its folder, its settings."""
 
     kind: str
     folder: Path
@@ -26,11 +26,11 @@ class Module:
 
 
 def read_modules(folder: Path) -> list[Module]:
-    """In the order of modules.json."""
+    """All modules, in the order of modules.json."""
     file = folder / "modules.json"
     entries = read_settings(file)
     if not isinstance(entries, list) or len(entries) > MOST_MODULES:
-        raise CheckpointError(f"{file} is no list of at most {MOST_MODULES} modules")
+        raise CheckpointError(f"{file} is not a list of at most {MOST_MODULES} modules")
     listed, real = [], os.path.realpath(folder)
     for entry in entries:
         if not isinstance(entry, dict) or not all(isinstance(entry.get(name), str) for name in ("type", "path")):
@@ -50,7 +50,7 @@ def read_dense_layer(module: Module, inputs: int) -> Linear:
     name = str(module.settings.get("activation_function", "torch.nn.modules.activation.Tanh")).rsplit(".", 1)[-1]
     if name not in ACTIVATIONS:
         file, known = module.folder / "config.json", ", ".join(ACTIVATIONS)
-        raise CheckpointError(f"{file} asks for the activation {name!r}, expected one of {known}")
+        raise CheckpointError(f"{file} has the activation {name!r}, expected one of {known}")
     weight = tensors.read_matrix("linear.weight", inputs)
     outputs = len(weight)
     residual: Any = None
@@ -68,7 +68,7 @@ def read_dense_layer(module: Module, inputs: int) -> Linear:
 
 
 def list_module_files(folder: Path, listed: list[Module]) -> list[Path]:
-    """modules.json, and settings and weights of all modules but the transformer."""
+    """modules.json, and the settings and weights of all given modules."""
     files = [folder / "modules.json", *(module.folder / "config.json" for module in listed if module.settings)]
     return files + [
         file for module in listed if module.kind == "Dense" for file in open_weights(module.folder).list_files()

@@ -1,4 +1,4 @@
-"""Late-interaction folders of PyLate and of sentence-transformers 6 (MultiVectorEncoder).
+"""Late-interaction models of PyLate and of sentence-transformers 6 (MultiVectorEncoder).
 
 Both list a Transformer and Dense modules. PyLate writes prefixes, lengths, expansion and the skip list into
 config_sentence_transformers.json; sentence-transformers writes prompts there, lengths and expansion into
@@ -17,7 +17,7 @@ from ...graph.heads import Linear, MultiVectorHead, UnitLength
 from ...tokens import TextRules, TextTokenizer
 from ..checkpoint import Checkpoint, open_transformer, refuse_unknown
 from ..settings import read_optional_json, read_strings, read_whole
-from ..tokenizers.files import find_filler_id, find_skipped_ids, list_files, read_longest
+from ..tokenizers.files import find_filler_id, find_skipped_ids, list_model_files, read_longest_text
 from ..weights.files import open_weights
 from .modules import Module, list_module_files, read_dense_layer, read_modules
 
@@ -28,7 +28,7 @@ SIDES = ("document", "query")
 
 
 def recognises(folder: Path) -> bool:
-    """By the model type, or, as in the first versions, by PyLate's prefixes."""
+    """By the model type, or by PyLate's prefixes, as its first versions wrote no type."""
     if not is_there(folder / "modules.json"):
         return False
     settings = read_optional_json(folder / SETTINGS)
@@ -36,7 +36,7 @@ def recognises(folder: Path) -> bool:
 
 
 def read(folder: Path) -> Checkpoint:
-    """Whichever of the two wrote it."""
+    """Read a folder of either library."""
     weights = open_weights(folder)
     transformer = open_transformer(folder, weights)
     refuse_unknown(weights, transformer, (), ("cls.", "lm_head."))
@@ -49,8 +49,8 @@ def read(folder: Path) -> Checkpoint:
             layers.append(read_dense_layer(module, width))
             width = len(layers[-1].weight)
         elif module.kind not in ("MultiVectorMask", "Normalize"):
-            raise CheckpointError(f"{folder / 'modules.json'} has a {module.kind!r} module, which is not known here")
-    most = transformer.most_tokens or read_longest(folder, None)  # the files' own lengths count, not the tokenizer's
+            raise CheckpointError(f"{folder / 'modules.json'} has a {module.kind!r} module, which is not supported")
+    most = transformer.most_tokens or read_longest_text(folder, None)  # both libraries write their own lengths
     if settings.get("model_type") == "MultiVectorEncoder":
         document, query = _read_module_rules(folder, tokenizer, settings, listed, most)
         unit = [UnitLength()] if any(module.kind == "Normalize" for module in listed) else []
@@ -62,7 +62,7 @@ def read(folder: Path) -> Checkpoint:
         folder=folder,
         transformer=transformer,
         tokenizer=tokenizer,
-        files=list_files(
+        files=list_model_files(
             folder,
             tokenizer,
             weights,
@@ -79,41 +79,38 @@ def read(folder: Path) -> Checkpoint:
 def _read_prefix_rules(
     folder: Path, tokenizer: TextTokenizer, settings: dict[str, Any], most: int
 ) -> tuple[TextRules, TextRules]:
-    """PyLate: the prefix is a token after the first, before a prompt; punctuation is skipped by default."""
+    """PyLate: the prefix is a token after the first, before the prompt; punctuation is skipped by default."""
     file = folder / SETTINGS
 
-    def marker(side: str, default: str) -> int | None:
+    def find_marker(side: str, default: str) -> int | None:
         prefix = settings.get(f"{side}_prefix")
         prefix = default if prefix is None else str(prefix)
         return tokenizer.require_id(prefix, f"the {side} prefix") if prefix else None
 
-    def given(name: str, default: Any) -> Any:
+    def get(name: str, default: Any) -> Any:
         value = settings.get(name)
         return default if value is None else value
 
-    prompts = given("prompts", {})
+    prompts = get("prompts", {})
     prompt = {side: str(prompts.get(side) or prompts.get(settings.get("default_prompt_name")) or "") for side in SIDES}
-    length, expanded = (
-        min(read_whole(settings, "query_length", file, 32), most),
-        bool(given("do_query_expansion", True)),
-    )
+    length = min(read_whole(settings, "query_length", file, 32), most)
+    expanded = bool(get("do_query_expansion", True))
+    skipped = read_strings(get("skiplist_words", string.punctuation), "skiplist_words", file)
     document = TextRules(
         length=min(read_whole(settings, "document_length", file, 180), most),
         prompt=prompt["document"],
         strip=True,
-        marker=marker("document", "[D] "),
-        skipped=find_skipped_ids(
-            tokenizer, read_strings(given("skiplist_words", string.punctuation), "skiplist_words", file)
-        ),
+        marker=find_marker("document", "[D] "),
+        skipped=find_skipped_ids(tokenizer, skipped),
     )
     query = TextRules(
         length=length,
         prompt=prompt["query"],
         strip=True,
-        marker=marker("query", "[Q] "),
+        marker=find_marker("query", "[Q] "),
         expand_to=length if expanded else 0,
         filler=find_filler_id(folder, tokenizer) if expanded else 0,
-        attend=expanded and bool(given("attend_to_expansion_tokens", False)),
+        attend=expanded and bool(get("attend_to_expansion_tokens", False)),
         windows=not expanded,
     )
     return document, query
@@ -122,12 +119,12 @@ def _read_prefix_rules(
 def _read_module_rules(
     folder: Path, tokenizer: TextTokenizer, settings: dict[str, Any], listed: list[Module], most: int
 ) -> tuple[TextRules, TextRules]:
-    """sentence-transformers: prompts are text, the skip list has tasks, queries may be expanded."""
+    """sentence-transformers: prompts are text, a skip list is for some sides, queries may be expanded."""
     file = folder / "sentence_bert_config.json"
     transformer = read_optional_json(file)
     masks = [module.settings for module in listed if module.kind == "MultiVectorMask"]
     if any(mask.get("keep_only_token_ids") for mask in masks):
-        raise CheckpointError(f"{folder}: keep_only_token_ids is for images, which are not known here")
+        raise CheckpointError(f"{folder}: keep_only_token_ids is for images, which are not supported")
     skipped = {
         side: find_skipped_ids(
             tokenizer,

@@ -1,6 +1,6 @@
-"""google/xtr-base-en: the encoder of a T5 and 2_Dense, 128 dimensions, no bias.
+"""google/xtr-base-en: the encoder of a T5, and 2_Dense with 128 dimensions and no bias.
 
-Text in lower case; every token counts, the end token too; unit length.
+Text is converted to lower case; every token has a vector, including the end token, at unit length.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ...graph.t5 import T5
 from ...tokens import TextRules, TextTokenizer
 from ..checkpoint import TRANSFORMERS, Checkpoint, open_transformer, refuse_unknown
 from ..settings import read_optional_json, read_whole
-from ..tokenizers.files import list_files
+from ..tokenizers.files import list_model_files
 from ..weights.files import open_weights
 from .modules import Module, list_module_files, read_dense_layer
 
@@ -22,7 +22,7 @@ LENGTH = 512
 
 
 def recognises(folder: Path) -> bool:
-    """A T5 and 2_Dense without bias to a quarter of the width at most: sentence T5s keep nearly all of it."""
+    """A T5 and 2_Dense without bias, to at most a quarter of the width: sentence T5 models keep nearly all of it."""
     kind = TRANSFORMERS.get(str(read_optional_json(folder / "config.json").get("model_type")))
     file = folder / "2_Dense" / "config.json"
     dense = read_optional_json(file)
@@ -32,7 +32,7 @@ def recognises(folder: Path) -> bool:
 
 
 def read(folder: Path) -> Checkpoint:
-    """Both sides alike."""
+    """Both sides have the same rules."""
     weights = open_weights(folder)
     transformer = open_transformer(folder, weights)
     refuse_unknown(weights, transformer, ())
@@ -45,7 +45,7 @@ def read(folder: Path) -> Checkpoint:
         folder=folder,
         transformer=transformer,
         tokenizer=tokenizer,
-        files=list_files(folder, tokenizer, weights, *list_module_files(folder, [dense])),
+        files=list_model_files(folder, tokenizer, weights, *list_module_files(folder, [dense])),
         document=rules,
         query=rules,
         multi=MultiVectorHead((read_dense_layer(dense, transformer.hidden), UnitLength())),

@@ -1,1 +1,1 @@
-"""Tokenizer files: limits, then loading."""
+"""Tokenizer files: checked against limits, then loaded."""

@@ -1,7 +1,7 @@
-"""SentencePiece's precompiled map of characters, as base64: the size of a trie, the trie, and its replacements.
+"""SentencePiece's precompiled character map, as base64: the size of a trie, the trie, and its replacements.
 
-The trie is a double array of 32-bit units (Darts); a replacement ends with a zero. The library replaces a character, or
-a few that belong together, by what the trie finds for its first bytes.
+The trie is a double array of 32-bit units (Darts); a replacement ends with a zero byte. The library replaces a
+character, or a few that belong together, by what the trie has for its first bytes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LABELS = np.arange(1, 256, dtype=np.uint32)
 
 
 def compute_map_growth(charsmap: Any) -> int:
-    """Bytes that the map can make of one byte; ValueError where it is none."""
+    """The most bytes that the map can make of one byte; ValueError if it is not a map."""
     try:
         if not isinstance(charsmap, str) or len(charsmap) > LARGEST_MAP:
             raise ValueError(f"expected base64 of at most {LARGEST_MAP} characters")
@@ -36,12 +36,12 @@ def compute_map_growth(charsmap: Any) -> int:
     lengths = _compute_lengths(replacements)
     first, of_one = _step(trie, _compute_offset(trie[:1]), lengths)
     _, of_two = _step(trie, first, lengths)
-    # What is found by three bytes or more, as the longest of the published maps, counts a third.
+    # Replacements of three bytes or more, like the longest ones of published maps, count a third.
     return max(1, of_one, math.ceil(of_two / 2), math.ceil(max(lengths, default=0) / 3))
 
 
 def _step(trie: Units, nodes: Units, lengths: npt.NDArray[np.int64]) -> tuple[Units, int]:
-    """All nodes that are one byte further, and the longest replacement of one of them."""
+    """All nodes that are one byte further, and the length of their longest replacement."""
     places = (nodes[:, None] ^ _LABELS).ravel()
     labels = np.tile(_LABELS, len(nodes))
     inside = places < len(trie)
@@ -60,7 +60,7 @@ def _compute_offset(units: Units) -> Units:
 
 
 def _compute_lengths(replacements: bytes) -> npt.NDArray[np.int64]:
-    """(bytes,) how long a replacement is that begins at each byte."""
+    """(bytes,) the length of the replacement that begins at each byte."""
     ends = np.append(np.flatnonzero(np.frombuffer(replacements, np.uint8) == 0), len(replacements))
     places = np.arange(len(replacements))
     return np.asarray(ends[np.searchsorted(ends, places)] - places)

@@ -1,4 +1,4 @@
-"""What the configuration files beside a tokenizer say about it."""
+"""What the configuration files of a tokenizer say about it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def find_special_token(folder: Path, kind: str) -> str | None:
 
 
 def find_special_ids(folder: Path, tokenizer: TextTokenizer, kinds: tuple[str, ...]) -> frozenset[int]:
-    """The ids of those special tokens, which must be named and exist."""
+    """The ids of special tokens, which must be named and exist."""
     found = []
     for kind in kinds:
         token = find_special_token(folder, kind)
@@ -35,7 +35,7 @@ def find_special_ids(folder: Path, tokenizer: TextTokenizer, kinds: tuple[str, .
 
 
 def find_filler_id(folder: Path, tokenizer: TextTokenizer) -> int:
-    """[MASK], or the end token for a tokenizer without one: what queries are filled up with."""
+    """The id that queries are filled up with: [MASK], or the end token if there is no [MASK]."""
     for kind in ("mask_token", "eos_token"):
         token = find_special_token(folder, kind)
         if token is not None:
@@ -43,8 +43,8 @@ def find_filler_id(folder: Path, tokenizer: TextTokenizer) -> int:
     raise CheckpointError(f"{folder} names neither mask_token nor eos_token, expected one to fill queries up with")
 
 
-def read_longest(folder: Path, most_tokens: int | None) -> int:
-    """Tokens of a text: model_max_length of tokenizer_config.json, bounded by the positions."""
+def read_longest_text(folder: Path, most_tokens: int | None) -> int:
+    """The longest text in tokens: model_max_length of tokenizer_config.json, at most the number of positions."""
     given = read_optional_json(folder / "tokenizer_config.json").get("model_max_length")
     # transformers writes 10^30 for "no limit".
     limits = [int(given)] if isinstance(given, int | float) and 0 < given < LONGEST_TEXT else []
@@ -53,13 +53,13 @@ def read_longest(folder: Path, most_tokens: int | None) -> int:
 
 
 def find_skipped_ids(tokenizer: TextTokenizer, words: list[str]) -> frozenset[int]:
-    """Ids of words that are single tokens."""
+    """The ids of the words that are single tokens."""
     ids = (tokenizer.find_id(word) for word in words)
     return frozenset(found for found in ids if found is not None)
 
 
-def list_files(folder: Path, tokenizer: TextTokenizer, weights: Weights, *others: Path) -> tuple[Path, ...]:
-    """All that decide what the model gives: its identity."""
+def list_model_files(folder: Path, tokenizer: TextTokenizer, weights: Weights, *others: Path) -> tuple[Path, ...]:
+    """All files that the model's output depends on: its identity."""
     beside = [folder / name for name in ("config.json", "tokenizer_config.json", "special_tokens_map.json")]
     return tuple(
         dict.fromkeys(file for file in (*beside, tokenizer.file, *weights.list_files(), *others) if is_there(file))

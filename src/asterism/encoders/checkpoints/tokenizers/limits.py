@@ -1,7 +1,7 @@
-"""What a tokenizer.json may ask for: steps that cannot make much out of a little text.
+"""What a tokenizer.json may contain: steps that cannot make a short text very long.
 
-The library runs whatever steps a file lists. Four replacements of one letter by a thousand make a terabyte of one
-letter, and the process is gone: memory that Rust does not get is no error but an abort.
+The library runs all steps that a file lists. Four replacements of one letter by a thousand make a terabyte of one
+letter, and the process dies: if Rust cannot allocate memory, it aborts instead of raising an error.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from ....errors import CheckpointError
 from ..settings import shorten
 from .charsmap import compute_map_growth
 
-MOST_STEPS = 32  # of one section
-DEEPEST = 4  # sequences inside of each other
-MOST_GROWTH = 256  # bytes of a byte; T5 and XLM-R come to 176, by the bounds below
+MOST_STEPS = 32  # per section
+DEEPEST = 4  # levels of nested sequences
+MOST_GROWTH = 256  # bytes made of one byte; 176 for T5 and XLM-R, by the bounds below
 LONGEST_STRING = 4096  # characters of a pattern, a replacement, a prefix
-MOST_PIECES = 64  # of a template, and ids of each
-LONGEST_WORD = 1000  # characters that WordPiece cuts: it takes their square; 100 in all that are published
+MOST_PIECES = 64  # of a template, and ids of each piece
+LONGEST_WORD = 1000  # characters of a word that WordPiece splits in quadratic time; 100 in all published files
 
-# Sections, what holds the steps of a sequence in them, and the steps that are known.
+# Sections, the key that holds the steps of a sequence in them, and the known steps.
 SECTIONS = {
     "normalizer": (
         "normalizers",
@@ -36,12 +36,12 @@ SECTIONS = {
     "post_processor": ("processors", "BertProcessing ByteLevel RobertaProcessing TemplateProcessing"),
     "decoder": ("decoders", "BPEDecoder ByteFallback ByteLevel CTC Fuse Metaspace Replace Strip WordPiece"),
 }
-PUT_IN = {"Replace": "content", "Prepend": "prepend", "Metaspace": "replacement"}  # what they put into a text
+PUT_IN = {"Replace": "content", "Prepend": "prepend", "Metaspace": "replacement"}  # the key of what they insert
 MODELS = ("BPE", "Unigram", "WordLevel", "WordPiece")
 
 
 def check_tokenizer(content: Any, file: Path) -> None:
-    """Refuse what no published tokenizer has and what would hurt; the library checks the rest."""
+    """Refuse steps that are dangerous and that no published tokenizer has; the library checks the rest."""
     if not isinstance(content, dict) or not isinstance(content.get("model"), dict):
         raise CheckpointError(f"{file} has no model, expected a tokenizer.json")
     steps = {section: list(_list_steps(content.get(section), section, file)) for section in SECTIONS}
@@ -51,13 +51,13 @@ def check_tokenizer(content: Any, file: Path) -> None:
     ):
         if growth > MOST_GROWTH:
             raise CheckpointError(
-                f"{file} has steps that make a text up to {growth} times as long, expected {MOST_GROWTH} at most"
+                f"{file} has steps that make a text up to {growth} times as long, expected at most {MOST_GROWTH} times"
             )
     _check_model(content["model"], file)
 
 
 def _list_steps(value: Any, section: str, file: Path) -> Iterator[Mapping[str, Any]]:
-    """The single steps of a section, sequences opened."""
+    """The single steps of a section, including those inside sequences."""
     inner, known = SECTIONS[section]
     level, steps = [] if value is None else [value], 0
     for _ in range(DEEPEST):
@@ -65,7 +65,7 @@ def _list_steps(value: Any, section: str, file: Path) -> Iterator[Mapping[str, A
         for step in level:
             steps += 1
             if not isinstance(step, dict) or steps > MOST_STEPS:
-                raise CheckpointError(f"{file}: {section} is no list of at most {MOST_STEPS} steps")
+                raise CheckpointError(f"{file}: {section} is not a list of at most {MOST_STEPS} steps")
             if step.get("type") == "Sequence" and isinstance(step.get(inner), list):
                 following += step[inner]
             elif step.get("type") in known.split():
@@ -75,11 +75,11 @@ def _list_steps(value: Any, section: str, file: Path) -> Iterator[Mapping[str, A
                 raise CheckpointError(f"{file}: {section} has {shorten(step.get('type'))}, expected one of {known}")
         level = following
     if level:
-        raise CheckpointError(f"{file}: {section} is nested more than {DEEPEST} times")
+        raise CheckpointError(f"{file}: {section} is nested too deeply, expected at most {DEEPEST} levels")
 
 
 def _check_values(step: Mapping[str, Any], section: str, file: Path) -> None:
-    """No endless strings and lists, however deep."""
+    """Refuse long strings and lists at any level."""
     values: list[Any] = [value for name, value in step.items() if name != "precompiled_charsmap"]
     for _ in range(2 * DEEPEST):
         if any(isinstance(value, str) and len(value) > LONGEST_STRING for value in values):
@@ -97,7 +97,7 @@ def _check_values(step: Mapping[str, Any], section: str, file: Path) -> None:
 
 
 def _compute_growth(step: Mapping[str, Any], file: Path) -> int:
-    """Bytes that a step can make of one byte; 1 for the steps of which the file cannot choose it."""
+    """The most bytes that a step can make of one byte; 1 for steps where the file has no influence on it."""
     kind = step["type"]
     if kind == "Precompiled":
         return _compute_map_growth(step.get("precompiled_charsmap"), file)
@@ -109,7 +109,7 @@ def _compute_growth(step: Mapping[str, Any], file: Path) -> int:
     pattern = step.get("pattern") if kind == "Replace" else None
     if isinstance(pattern, dict) and isinstance(pattern.get("String"), str) and pattern["String"]:
         return max(1, math.ceil(size / len(pattern["String"].encode("utf-8", "replace"))))
-    return 1 + size  # put before each piece, or in place of an empty match
+    return 1 + size  # inserted before each piece, or for an empty match
 
 
 def _compute_map_growth(charsmap: Any, file: Path) -> int:
@@ -120,12 +120,12 @@ def _compute_map_growth(charsmap: Any, file: Path) -> int:
 
 
 def _count_repeats(step: Mapping[str, Any]) -> int:
-    """How often a template can repeat a text."""
+    """How many times a template can repeat a text."""
     return max([1, *(len(step[name]) for name in ("single", "pair") if isinstance(step.get(name), list | str))])
 
 
 def _check_model(model: Mapping[str, Any], file: Path) -> None:
-    if "type" in model and model["type"] not in MODELS:  # the first versions of the library did not write it
+    if "type" in model and model["type"] not in MODELS:  # the first versions of the library wrote no type
         raise CheckpointError(f"{file} has a model {shorten(model.get('type'))}, expected one of {', '.join(MODELS)}")
     longest = model.get("max_input_chars_per_word", 100)
     if type(longest) is not int or not 0 <= longest <= LONGEST_WORD:

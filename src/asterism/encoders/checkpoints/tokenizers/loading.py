@@ -1,4 +1,4 @@
-"""A folder's tokenizer, checked before the library reads it; what fails inside of the library is an error of ours."""
+"""A folder's tokenizer: checked before the library reads it; the library's errors become errors of ours."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ..settings import read_optional_json
 from .limits import check_tokenizer
 from .vocabulary_limits import check_vocabulary
 
-MOST_WORDS = 1_000_000  # of a vocab.txt; the multilingual BERT has 119,547
-LARGEST_FILE = 40 << 20  # bytes; XLM-R's has 17 million, Gemma's 33
+MOST_WORDS = 1_000_000  # of a vocab.txt; multilingual BERT has 119,547
+LARGEST_FILE = 40 << 20  # bytes; XLM-R's file has 17 million, Gemma's 33 million
 
 
 def open_tokenizer(folder: Path) -> tuple[Path, Tokenizer]:
@@ -35,34 +35,34 @@ def open_tokenizer(folder: Path) -> tuple[Path, Tokenizer]:
 
 
 def _check(file: Path, content: bytes) -> None:
-    """In a function of its own: what was parsed is gone before the library begins."""
+    """In its own function, so that the parsed content is freed before the library reads the file."""
     parsed = parse_bounded_json(file, content)
     check_tokenizer(parsed, file)
     check_vocabulary(parsed, file)
 
 
 @contextmanager
-def translate_library_errors(told: Callable[[BaseException], AsterismError]) -> Iterator[None]:
-    """The library raises plain Exceptions, and its panics are not even those."""
+def translate_library_errors(make_error: Callable[[BaseException], AsterismError]) -> Iterator[None]:
+    """Raise `make_error(error)` for the library's errors; its panics are not subclasses of Exception."""
     try:
         yield
     except AsterismError:
         raise
     except Exception as error:
-        raise told(error) from error
+        raise make_error(error) from error
     except BaseException as error:
-        if type(error).__name__ != "PanicException":  # a class that cannot be imported
+        if type(error).__name__ != "PanicException":  # this class cannot be imported
             raise
-        raise told(error) from error
+        raise make_error(error) from error
 
 
 def _read_vocabulary(file: Path) -> dict[str, int]:
-    """A token in each line; of one that is there twice the last counts, as in the library."""
+    """Token -> line number; for a repeated token the last line counts, as in the library."""
     content = read_file(file, LARGEST_FILE)
     if content.count(b"\n") > MOST_WORDS:
-        raise CheckpointError(f"{file} has more than {MOST_WORDS} lines, expected a token in each")
+        raise CheckpointError(f"{file} has more than {MOST_WORDS} lines, expected one token per line")
     try:
         lines = content.decode("utf-8").removesuffix("\n").split("\n")
     except UnicodeDecodeError as error:
-        raise CheckpointError(f"{file} is no text in UTF-8: {error}") from error
+        raise CheckpointError(f"{file} is not UTF-8 text: {error}") from error
     return {line.rstrip(): number for number, line in enumerate(lines)}

@@ -1,7 +1,7 @@
-"""What a vocabulary may cost once it is loaded.
+"""How much memory a vocabulary may need once it is loaded.
 
-A Unigram model keeps its pieces in a tree, 340 bytes a node and a node for each byte, and takes it down recursively: a
-piece of a million letters ends the process.
+A Unigram model keeps its pieces in a tree, with one node of 340 bytes per byte, and frees it recursively: a piece of a
+million letters crashes the process.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import numpy as np
 from ....errors import CheckpointError
 from ..settings import shorten
 
-LONGEST_PIECE = 256  # bytes; SentencePiece makes none of more than 64
-MOST_NODES = 2_000_000  # of the tree; XLM-R's 250,000 pieces have 2.6 million bytes, but share their beginnings
-FREE_NODES, NODES_OF_A_PIECE = 200_000, 10  # of fewer pieces; those of XLM-R have 10 bytes on average
-MOST_ADDED = 1_000_000  # characters of all added tokens, which are looked for at once
+LONGEST_PIECE = 256  # bytes; SentencePiece makes at most 64
+MOST_NODES = 2_000_000  # of the tree; XLM-R's 250,000 pieces have 2.6 million bytes, but share prefixes
+FREE_NODES, NODES_OF_A_PIECE = 200_000, 10  # for fewer pieces; those of XLM-R have 10 bytes on average
+MOST_ADDED = 1_000_000  # characters of all added tokens, which one automaton searches for
 
 
 def check_vocabulary(content: Mapping[str, Any], file: Path) -> None:
-    """Of a tokenizer.json: the model's pieces, and the added tokens."""
+    """Check the pieces of the model and the added tokens of a tokenizer.json."""
     model = content["model"]
     if model.get("type") == "Unigram" or isinstance(model.get("vocab"), list):
         _check_pieces(model.get("vocab"), file)
@@ -45,11 +45,11 @@ def _check_pieces(vocabulary: Any, file: Path) -> None:
         raise CheckpointError(f"{file} has a piece of {longest} bytes, expected at most {LONGEST_PIECE}")
     most = min(MOST_NODES, FREE_NODES + NODES_OF_A_PIECE * len(pieces))
     if sum(map(len, pieces)) > most and (nodes := _count_prefixes(pieces, longest)) > most:
-        raise CheckpointError(f"{file} has pieces with {nodes} beginnings, expected at most {most}")
+        raise CheckpointError(f"{file} has pieces with {nodes} different prefixes, expected at most {most}")
 
 
 def _count_prefixes(pieces: list[bytes], longest: int) -> int:
-    """How many different beginnings they have: of each in order, those that the one before does not share."""
+    """The number of different prefixes: in sorted order, each piece adds those that the one before does not have."""
     ordered = np.sort(np.array(pieces, f"S{longest}"))
     letters = ordered.view(np.uint8).reshape(len(pieces), longest)
     shared = np.logical_and.accumulate((letters[1:] == letters[:-1]) & (letters[1:] != 0), axis=1).sum()

@@ -1,1 +1,1 @@
-"""Weight files: safetensors and torch, read without torch."""
+"""Weight files, safetensors and torch's, read without torch."""

@@ -1,4 +1,4 @@
-"""Which of a folder's files hold the weights."""
+"""Finding the files of a folder that hold the weights."""
 
 from __future__ import annotations
 

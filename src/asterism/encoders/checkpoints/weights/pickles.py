@@ -1,8 +1,8 @@
-"""A pickle of tensors, interpreted here: strings, numbers, tuples, dicts, lists, and the calls that `grant` allows.
+"""An interpreter for pickles of tensors: strings, numbers, tuples, dicts, lists, and the calls that `grant` allows.
 
-Python's own unpickler allocates what a pickle announces, nests without end and hashes what is nested. This one knows
-the operations that torch.save writes, and each of them makes one small value: so a pickle of bounded size costs a
-bounded amount of memory and time.
+Python's own unpickler allocates as much as a pickle announces, nests without a limit and hashes nested values. This one
+has only the operations that torch.save writes, each of which makes one small value, so a pickle of limited size needs
+limited memory and time.
 """
 
 from __future__ import annotations
@@ -12,29 +12,29 @@ from collections.abc import Callable
 from typing import Any
 
 LARGEST_PICKLE = 16 << 20  # bytes
-MOST_OPERATIONS = 1_000_000  # about 40 a tensor
+MOST_OPERATIONS = 1_000_000  # about 40 per tensor
 MOST_ITEMS = 64  # of a tuple
 
-Grant = Callable[[str, str], Callable[..., Any]]  # module, name -> what a call of it makes
+Grant = Callable[[str, str], Callable[..., Any]]  # module, name -> the function to call instead
 
 _MARK = object()
 _NUMBERS = {b"J": "<i", b"K": "<B", b"M": "<H", b"G": ">d"}
 _CONSTANTS: dict[bytes, Any] = {b"N": None, b"\x88": True, b"\x89": False, b")": ()}
-_TEXTS = {b"X": "<I", b"\x8c": "<B"}  # by how their length is written
+_TEXTS = {b"X": "<I", b"\x8c": "<B"}  # operation -> format of the length
 _PUTS = {b"q": "<B", b"r": "<I"}
 _GETS = {b"h": "<B", b"j": "<I"}
 _TUPLES = {b"\x85": 1, b"\x86": 2, b"\x87": 3}
 
 
 class PickleRefused(Exception):
-    """It is damaged, or asks for something that no tensors need."""
+    """The pickle is damaged, or does something that tensors do not need."""
 
 
 class Pickle:
-    """One pickle and the stack that it works on."""
+    """One pickle and its stack."""
 
     def __init__(self, content: bytes, grant: Grant, find_storage: Callable[[Any], Any]) -> None:
-        """`find_storage` gives the storage that a persistent id names."""
+        """`find_storage` returns the storage that a persistent id names."""
         if len(content) > LARGEST_PICKLE:
             raise PickleRefused(f"it has {len(content)} bytes, expected at most {LARGEST_PICKLE}")
         self._content, self._place = content, 0
@@ -43,7 +43,7 @@ class Pickle:
         self._memo: dict[int, Any] = {}
 
     def load(self) -> Any:
-        """The value that it describes."""
+        """The value of the pickle."""
         for _ in range(MOST_OPERATIONS):
             operation = self._take_bytes(1)
             if operation == b".":
@@ -52,7 +52,7 @@ class Pickle:
         raise PickleRefused(f"it has more than {MOST_OPERATIONS} operations")
 
     def _do(self, operation: bytes) -> None:
-        """One operation; which one it is, in the order of how often."""
+        """Run one operation; the most frequent ones come first."""
         stack = self._stack
         if operation in _PUTS:
             self._memo[self._take_number(_PUTS[operation])] = self._peek()
@@ -94,20 +94,20 @@ class Pickle:
             items = self._pop_to_mark() if operation == b"e" else [self._pop()]
             _append(self._peek(), items)
         elif operation == b"b":
-            self._pop()  # the state of a state dict: versions of its modules, which nobody needs
+            self._pop()  # the state of a state dict: versions of its modules, which are not needed
         elif operation == b"\x8a":
             stack.append(int.from_bytes(self._take_bytes(self._take_number("<B")), "little", signed=True))
         elif operation == b"\x94":
             self._memo[len(self._memo)] = self._peek()
         elif operation in (b"\x80", b"\x95"):
-            self._take_bytes(1 if operation == b"\x80" else 8)  # the protocol's number, a frame's length
+            self._take_bytes(1 if operation == b"\x80" else 8)  # the protocol's number, or a frame's length
         else:
-            raise PickleRefused(f"operation {operation!r} at byte {self._place - 1} is none that describes tensors")
+            raise PickleRefused(f"operation {operation!r} at byte {self._place - 1} does not describe tensors")
 
     def _call(self) -> None:
         arguments, function = self._pop(), self._pop()
         if not callable(function) or not isinstance(arguments, tuple):
-            raise PickleRefused(f"a call at byte {self._place - 1} of something that is no function")
+            raise PickleRefused(f"a call at byte {self._place - 1} of something that is not a function")
         self._stack.append(function(*arguments))
 
     def _take_bytes(self, count: int) -> bytes:
@@ -129,7 +129,7 @@ class Pickle:
 
     def _peek(self) -> Any:
         if not self._stack or self._stack[-1] is _MARK:
-            raise PickleRefused("it takes a value where there is none")
+            raise PickleRefused("it takes a value from an empty stack")
         return self._stack[-1]
 
     def _pop(self) -> Any:
@@ -138,7 +138,7 @@ class Pickle:
 
     def _recall(self, number: int) -> Any:
         if number not in self._memo:
-            raise PickleRefused(f"it has no value of number {number}")
+            raise PickleRefused(f"it has no value with number {number}")
         return self._memo[number]
 
     def _pop_to_mark(self) -> list[Any]:
@@ -148,24 +148,24 @@ class Pickle:
             if value is _MARK:
                 return items[::-1]
             items.append(value)
-        raise PickleRefused("it has no mark where there should be one")
+        raise PickleRefused("a mark is missing")
 
 
 def _make_tuple(items: list[Any]) -> tuple[Any, ...]:
-    """Tuples hold plain values and tuples of plain values: a tensor's arguments, with its shape among them."""
+    """A tuple holds plain values and tuples of plain values: the arguments of a tensor, one of which is its shape."""
     nested = [value for item in items if isinstance(item, tuple) for value in item]
     if len(items) > MOST_ITEMS or any(isinstance(value, tuple | list | dict) for value in nested):
-        raise PickleRefused(f"a tuple that is nested, or has more than {MOST_ITEMS} items, is no part of a tensor")
+        raise PickleRefused(f"a tuple is nested or has more than {MOST_ITEMS} items, which no tensor needs")
     return tuple(items)
 
 
 def _fill(mapping: Any, items: list[Any]) -> None:
     if not isinstance(mapping, dict) or len(items) % 2 or not all(isinstance(key, str) for key in items[::2]):
-        raise PickleRefused("it fills something that is no mapping of names")
+        raise PickleRefused("it fills something that is not a mapping of names")
     mapping.update(zip(items[::2], items[1::2], strict=True))
 
 
 def _append(values: Any, items: list[Any]) -> None:
     if not isinstance(values, list):
-        raise PickleRefused("it appends to something that is no list")
+        raise PickleRefused("it appends to something that is not a list")
     values.extend(items)

@@ -1,4 +1,4 @@
-"""Tensors in .safetensors files: a length, a JSON header, and the tensors' bytes one after the other."""
+""".safetensors files: a length, a JSON header, and the bytes of the tensors one after the other."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ TYPES = {
     "F32": "float32", "F16": "float16", "BF16": "bfloat16", "F64": "float64",
     "I64": "int64", "I32": "int32", "I8": "int8", "U8": "uint8", "BOOL": "bool",
 }  # fmt: skip
-LARGEST_HEADER = 16 << 20  # bytes; 100 a tensor, so that the largest published ones have one or two million
+LARGEST_HEADER = 16 << 20  # bytes; about 100 per tensor, one or two million in the largest published files
 
 
 def read_safetensors(file: Path) -> Weights:
-    """The header alone is read."""
+    """The tensors of a file; only the header is read."""
     with open_checkpoint_file(file) as stream:
         size = os.fstat(stream.fileno()).st_size
         length = struct.unpack("<Q", stream.read(8))[0] if size >= 8 else 0
@@ -38,14 +38,14 @@ def read_safetensors(file: Path) -> Weights:
 
 
 def read_shards(index: Path) -> Weights:
-    """All files that model.safetensors.index.json names; each must lie beside it."""
+    """The tensors of all files that model.safetensors.index.json names, which must be in the same folder."""
     places = read_json(index).get("weight_map")
     if not isinstance(places, dict) or not all(isinstance(name, str) for name in places.values()):
         raise CheckpointError(f"{index} has no weight_map of names to files")
     merged: dict[str, StoredTensor] = {}
     for name in sorted(set(places.values())):
         if os.path.basename(name) != name or name in ("", ".", ".."):
-            raise CheckpointError(f"{index} names {shorten(name)}, expected a file beside it")
+            raise CheckpointError(f"{index} names {shorten(name)}, expected a file in the same folder")
         for key, tensor in read_safetensors(index.parent / name).items():
             if key in merged:
                 raise CheckpointError(f"{tensor.file}: tensor {key!r} is in {merged[key].file.name} too")
@@ -73,7 +73,7 @@ def _read_entry(file: Path, name: str, entry: Any, base: int) -> StoredTensor:
 
 
 def _refuse_gaps(file: Path, tensors: list[StoredTensor], base: int, size: int) -> None:
-    """One tensor begins where the other ends, as the format has it: so none overlap, none reach beyond the file."""
+    """Each tensor must begin where the one before ends, as the format says: none overlap, none exceed the file."""
     end = base
     for tensor in sorted(tensors, key=lambda tensor: (tensor.offset, tensor.length)):
         if tensor.offset != end:
@@ -84,4 +84,4 @@ def _refuse_gaps(file: Path, tensors: list[StoredTensor], base: int, size: int) 
 
 
 def _make_error(file: Path, found: str) -> CheckpointError:
-    return CheckpointError(f"{file} is no safetensors file, or is damaged: it has {found}")
+    return CheckpointError(f"{file} is not a safetensors file, or is damaged: it has {found}")

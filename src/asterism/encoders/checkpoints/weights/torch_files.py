@@ -1,8 +1,7 @@
-"""Tensors in a .pt or .bin file, without torch and without running anything that the file brings along.
+"""Tensors in a .pt or .bin file, read without torch and without running code of the file.
 
 Such a file is a zip archive: `data.pkl` describes the tensors, `data/<key>` holds their bytes, uncompressed, so that
-they can be used in place. Of what a pickle may ask for, only what describes tensors is granted (the rule of
-`torch.load(weights_only=True)`).
+they can be used in place. A pickle may only call what describes tensors, as with `torch.load(weights_only=True)`.
 """
 
 from __future__ import annotations
@@ -28,17 +27,17 @@ STORAGES = {
 
 
 class _Storage:
-    """A storage class of torch, by the type of its elements; calling it makes nothing."""
+    """A storage class of torch, by the type of its elements; it cannot be called."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
 
     def __call__(self, *_: object) -> None:
-        raise PickleRefused("it makes a storage by itself, expected one in the archive")
+        raise PickleRefused("it constructs a storage, expected one in the archive")
 
 
 class _Tensors:
-    """What a pickle is granted: StoredTensors, and nothing else."""
+    """What a pickle may construct: StoredTensors and nothing else."""
 
     def __init__(self, file: Path, inside: str, members: Mapping[str, Member]) -> None:
         self._file, self._inside, self._members = file, inside, members
@@ -53,8 +52,8 @@ class _Tensors:
         if module == "torch" and name in STORAGES:
             return _Storage(STORAGES[name])
         raise CheckpointError(
-            f"{self._file} wants to run {module}.{name}, which no weights need: refused. "
-            "Save the tensors alone, best as safetensors"
+            f"{self._file} wants to run {module}.{name}, which weights do not need: refused. "
+            "Save only the tensors, best as safetensors"
         )
 
     def find_storage(self, entry: Any) -> StoredTensor:
@@ -76,13 +75,15 @@ class _Tensors:
 
     def _make_tensor(self, whole: Any, start: Any, shape: Any, stride: Any, *_: object) -> StoredTensor:
         if not isinstance(whole, StoredTensor) or not is_shape(shape) or not all(map(_is_count, (start, *stride))):
-            raise PickleRefused(f"a tensor of shape {shorten(shape)}, which no tensor has")
+            raise PickleRefused(f"a tensor of shape {shorten(shape)}, which is not the shape of a tensor")
         size = BYTES[whole.type]
         row_by_row = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
         if len(stride) != len(shape) or any(
             step != expected for step, expected, extent in zip(stride, row_by_row, shape, strict=True) if extent > 1
         ):
-            raise CheckpointError(f"{self._file} has a tensor that does not lie row by row: save it with .contiguous()")
+            raise CheckpointError(
+                f"{self._file} has a tensor that is not stored row by row: save it with .contiguous()"
+            )
         length = math.prod(shape) * size
         if start * size + length > whole.length:
             raise CheckpointError(f"{self._file} has a tensor that reaches beyond its storage")
@@ -95,15 +96,15 @@ def read_torch_file(file: Path) -> Weights:
         members = list_members(file, stream)
         pickles = [name for name in members if name.endswith("/data.pkl")]
         if len(pickles) != 1:
-            raise CheckpointError(f"{file} has {len(pickles)} data.pkl, expected one as torch.save writes it")
+            raise CheckpointError(f"{file} has {len(pickles)} data.pkl, expected one, as torch.save writes it")
         content = _read_content(file, stream, members[pickles[0]])
     tensors = _Tensors(file, pickles[0].removesuffix("data.pkl"), members)
     try:
         value = Pickle(content, tensors.grant, tensors.find_storage).load()
-    except (PickleRefused, TypeError, UnicodeDecodeError) as error:  # TypeError: a call with other arguments
+    except (PickleRefused, TypeError, UnicodeDecodeError) as error:  # TypeError: a call with wrong arguments
         raise CheckpointError(f"{file} is damaged, or holds more than tensors: {error}") from error
     if not isinstance(value, dict) or not all(isinstance(tensor, StoredTensor) for tensor in value.values()):
-        raise CheckpointError(f"{file} holds a {type(value).__name__}, expected names and tensors")
+        raise CheckpointError(f"{file} has a {type(value).__name__}, expected names and tensors")
     return Weights(file, {name: replace(tensor, name=name) for name, tensor in value.items()})
 
 
@@ -117,5 +118,5 @@ def _read_content(file: Path, stream: BinaryIO, member: Member) -> bytes:
     stream.seek(member.offset)
     content = stream.read(member.length)
     if zlib.crc32(content) != member.checksum:
-        raise CheckpointError(f"{file}: data.pkl is damaged, it has another checksum than its archive says")
+        raise CheckpointError(f"{file}: data.pkl is damaged, its checksum is not the one in the archive")
     return content

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import os
 import pickle
-import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import asterism
 from asterism.encoders.checkpoints.weights.torch_files import read_torch_file
-from asterism.errors import CheckpointError
+from asterism.errors import AsterismError, CheckpointError
+from tests import layouts
 from tests.layouts import numbers, save_torch
 
-
-def archive(file: Path, pickled: bytes, **storages: bytes) -> Path:
-    with zipfile.ZipFile(file, "w") as out:
-        out.writestr("archive/data.pkl", pickled)
-        for key, value in storages.items():
-            out.writestr(f"archive/data/{key}", value)
-    return file
+from .torch_archives import archive
 
 
 def test_reads_what_torch_writes(tmp_path: Path) -> None:
@@ -46,8 +41,8 @@ def test_runs_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"no zip at all", "no file of torch 1.6"),
-        (b"", "no file of torch 1.6"),
+        (b"no zip at all", "not a file of torch 1.6"),
+        (b"", "not a file of torch 1.6"),
     ],
 )
 def test_other_files(tmp_path: Path, content: bytes, message: str) -> None:
@@ -57,7 +52,7 @@ def test_other_files(tmp_path: Path, content: bytes, message: str) -> None:
 
 
 def test_other_values(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="holds a list"):
+    with pytest.raises(CheckpointError, match="has a list"):
         read_torch_file(archive(tmp_path / "x.pt", pickle.dumps([1, 2])))
     with pytest.raises(CheckpointError, match="names and tensors"):
         read_torch_file(archive(tmp_path / "x.pt", pickle.dumps({"a": 1})))
@@ -73,3 +68,10 @@ def test_every_cut_is_an_error(tmp_path: Path) -> None:
         file.write_bytes(whole[:size])
         with pytest.raises(CheckpointError):
             read_torch_file(file)
+
+
+def test_a_pickle_that_wants_to_run_code(tmp_path: Path) -> None:
+    folder = layouts.bge_m3(tmp_path / "model")
+    archive(folder / "colbert_linear.pt", pickle.dumps({"weight": Evil()}))
+    with pytest.raises(AsterismError, match=r"colbert_linear\.pt wants to run"):
+        asterism.load_encoder(folder)

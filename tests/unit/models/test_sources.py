@@ -12,7 +12,7 @@ import pytest
 
 from asterism.errors import DownloadError
 from asterism.models.downloads import RECORD
-from asterism.models.registry import NamedModel, fetch_model, find_cached, find_copy
+from asterism.models.registry import NamedModel, fetch_model, find_copy, locate_in_cache
 from asterism.models.sources import Hub
 
 OLD, NEW = "a" * 40, "b" * 40
@@ -106,8 +106,8 @@ def test_a_commit_that_is_gone(network: Network) -> None:
 
 @pytest.mark.parametrize("record", ["", "[]", '{"revision": 3}', '{"revision": "main"}', '{"revision": "../../x"}'])
 def test_a_record_that_names_no_commit(network: Network, record: str) -> None:
-    find_cached(MODEL).mkdir(parents=True)
-    (find_cached(MODEL) / RECORD).write_text(record)
+    locate_in_cache(MODEL).mkdir(parents=True)
+    (locate_in_cache(MODEL) / RECORD).write_text(record)
     assert json.loads((fetch_model(MODEL) / RECORD).read_text())["revision"] == OLD
 
 

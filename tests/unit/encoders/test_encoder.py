@@ -1,20 +1,17 @@
-"""What an encoder does with strange texts, long texts, endless texts."""
+"""Encoders: views, strange texts, long texts, endless streams of texts."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import count, islice
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tokenizers import Tokenizer
 
 import asterism
-from asterism.encoders.batching import make_batches
 from asterism.encoders.encoder import Encoder
-from asterism.encoders.tokens import Row, cut_windows
 from asterism.errors import InputError, SettingError, TextError
 from tests import layouts
 
@@ -27,12 +24,6 @@ def m3(tmp_path_factory: pytest.TempPathFactory) -> Encoder:
 @pytest.fixture(scope="module")
 def single(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return layouts.sentence_transformer(tmp_path_factory.mktemp("st") / "model")
-
-
-def run_row(encoder: Encoder, output: str, ids: np.ndarray, attended: int, shares: np.ndarray) -> np.ndarray:
-    """One output of the model for one row of ids."""
-    (batch,) = make_batches([Row(0, ids, attended, 0, len(ids))], 1)
-    return encoder._chunk_encoder.backbone.run([output], batch, shares)[output]
 
 
 def test_views_in_one_pass(m3: Encoder) -> None:
@@ -138,16 +129,6 @@ def test_a_single_chunk_starts_no_thread(m3: Encoder) -> None:
     assert during == [before]
 
 
-def test_windows_cover_once() -> None:
-    for tokens in range(400):
-        for room in (8, 33, 100):
-            found = cut_windows(tokens, room)
-            assert [w[2] for w in found] == [0] + [w[3] for w in found[:-1]]
-            assert found[-1][3] == tokens
-            for begin, end, own_from, own_to in found:
-                assert 0 <= begin <= own_from <= own_to <= end <= begin + room
-
-
 def test_long_documents_lose_nothing(single: Path, tmp_path: Path) -> None:
     folder = layouts.bge_m3(tmp_path / "model")
     words = "fox " * 1000
@@ -167,80 +148,12 @@ def test_windows_of_a_short_text_change_nothing(single: Path) -> None:
     np.testing.assert_allclose(wide.encode_document(["fox"]).dense, narrow.encode_document(["fox"]).dense, atol=1e-5)
 
 
-def test_more_than_one_cls(tmp_path: Path) -> None:
-    """MCLS: the average of the states of [CLS], put by hand before each further 8 tokens."""
-    folder = layouts.bge_m3(tmp_path / "model")
-    words = [layouts.WORDS[i % 40] for i in range(50)]
-    encoder = asterism.load_encoder(folder, cls_every=8)
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    ids = tokenizer.encode(" ".join(words), add_special_tokens=False).ids
-    by_hand = [0, *(i for start in range(0, len(ids), 8) for i in ([0] if start else []) + ids[start : start + 8]), 2]
-    row = np.array([by_hand])
-    shares = (row == 0).astype(np.float32)
-    assert shares.sum() == -(-len(ids) // 8)
-    pooled = run_row(encoder, "pooled", row[0], row.shape[1], shares / shares.sum())
-    found = encoder.encode_document([" ".join(words), "fox"])
-    np.testing.assert_allclose(found.dense[0], pooled[0] / np.linalg.norm(pooled[0]), atol=1e-5)
-    assert len(found.multi[0]) == len(ids) + 1  # no vector for any [CLS], one for the end
-    plain = asterism.load_encoder(folder).encode_document(["fox"])
-    np.testing.assert_allclose(found.dense[1], plain.dense[0], atol=1e-5)
-    with pytest.raises(SettingError, match="cls_every"):
-        asterism.load_encoder(layouts.colbert(tmp_path / "colbert"), cls_every=8)
-
-
 def test_lengths_out_of_range(single: Path, tmp_path: Path) -> None:
     for length in (3, 5000):
         with pytest.raises(SettingError, match="document_length"):
             asterism.load_encoder(single, document_length=length)
     with pytest.raises(SettingError, match="always reads 32 tokens"):
         asterism.load_encoder(layouts.colbert(tmp_path / "colbert"), query_length=64)
-
-
-def test_constant_vectors(tmp_path: Path) -> None:
-    encoder = asterism.load_encoder(layouts.constbert(tmp_path / "model"))
-    found = encoder.encode_document(["", "fox", "fox " * 500])
-    assert np.diff(found.multi.offsets).tolist() == [8, 8, 8]
-    assert found.truncated == 1
-    assert encoder.describe()["vectors_per_document"] == 8
-
-
-def test_the_papers_full_pooling(tmp_path: Path) -> None:
-    """δ = Wᵀ[d1 … dM] over the concatenated, projected states, written out."""
-    folder = layouts.full_constant_pooling(tmp_path / "model")
-    encoder = asterism.load_encoder(folder)
-    found = encoder.encode_document(["fox dog"])
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    ids = tokenizer.encode("fox dog").ids
-    row = np.array([ids + [0] * (12 - len(ids))])
-    shares = np.zeros((1, 12), np.float32)
-    states = run_row(encoder, "states", row[0], len(ids), shares)[0]
-    projected = states @ layouts.numbers("projection", (16, 32)).T
-    mixed = (layouts.numbers("full", (64, 192)) @ projected.reshape(-1)).reshape(4, 16)
-    expected = mixed / np.linalg.norm(mixed, axis=1, keepdims=True)
-    np.testing.assert_allclose(found.multi[0], expected, atol=1e-5)
-    assert set(found.lexical[0][0]) <= set(ids[1:-1])  # neither the frame nor the padding has a weight
-    assert encoder.describe()["vectors_per_document"] == 4
-
-
-@pytest.mark.parametrize(("layout", "least"), [(layouts.bge_m3, 0.99), (layouts.colbert, 0.99), (layouts.xtr, 0.95)])
-def test_int8(tmp_path: Path, layout: Callable[[Path], Path], least: float) -> None:
-    """On random weights; those of T5, whose attention is not scaled, are nearly chaotic."""
-    folder = layout(tmp_path / "model")
-    exact, coarse = (
-        asterism.load_encoder(folder, precision=precision).encode_document(layouts.TEXTS).multi
-        for precision in ("float32", "int8")
-    )
-    np.testing.assert_array_equal(exact.offsets, coarse.offsets)
-    assert np.einsum("ij,ij->i", exact.flat, coarse.flat).mean() > least
-
-
-def test_long_rows_need_no_mask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = layouts.bge_m3(tmp_path / "model")
-    text = "fox dog " * 40
-    expected = asterism.load_encoder(folder).encode_document([text])
-    monkeypatch.setattr("asterism.encoders.runtimes.onnx.LONG_ROW", 16)
-    found = asterism.load_encoder(folder).encode_document([text])
-    np.testing.assert_allclose(found.multi.flat, expected.multi.flat, atol=1e-5)
 
 
 def test_wrong_arguments_are_told_at_once(m3: Encoder) -> None:
@@ -259,28 +172,3 @@ def test_what_came_before_a_broken_source_is_not_lost(m3: Encoder) -> None:
     assert next(parts).texts == 256
     with pytest.raises(OSError, match="went away"):
         next(parts)
-
-
-def test_pair_scorer_input(tmp_path: Path) -> None:
-    scorer = asterism.load_pair_scorer(layouts.cross_encoder(tmp_path / "model"))
-    scores = scorer.score("who", ["fox", "the dog runs", ""])
-    assert scores.shape == (3,)
-    assert scores.dtype == np.float32
-    np.testing.assert_allclose(scores[1], scorer.score("who", ["the dog runs"])[0], atol=1e-5)
-    assert scorer.score("who", []).shape == (0,)
-    assert scorer.truncated == 0
-    scorer.score("fox " * 100, ["dog " * 100])
-    assert scorer.truncated == 1
-    with pytest.raises(TextError, match="text 0 is a int"):
-        scorer.score("who", [3])  # type: ignore[list-item]
-    with pytest.raises(TextError, match="query 0 is a int"):
-        scorer.score(3, ["who"])  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [({"document_length": 600}, "from 16 to 64"), ({"document_length": 3}, "from 16"), ({"cls_every": 8}, "cls_every")],
-)
-def test_pair_scorer_settings(tmp_path: Path, settings: dict[str, int], message: str) -> None:
-    with pytest.raises(SettingError, match=message):
-        asterism.load_pair_scorer(layouts.cross_encoder(tmp_path / "model"), **settings)

@@ -20,7 +20,7 @@ from tests.faults.hostile_files import SPECIAL, files_of
 
 @pytest.fixture(autouse=True)
 def patience() -> Iterator[None]:
-    """A hang is a failure, not a night."""
+    """A test that hangs fails after a minute."""
     signal.alarm(60)
     yield
     signal.alarm(0)
@@ -51,7 +51,7 @@ def test_a_fifo_in_place_of_any_file(tmp_path: Path, layout: str) -> None:
 def test_what_is_no_file(tmp_path: Path, kind: str) -> None:
     SPECIAL[kind](tmp_path / "x")
     for read in (lambda file: read_file(file, 1 << 30), lambda file: find_hashes([file])):
-        with pytest.raises(CheckpointError, match=r"x (is missing|cannot be read|has 1099511627776 bytes of which)"):
+        with pytest.raises(CheckpointError, match=r"x (is missing|cannot be read|has 1099511627776 bytes, of which)"):
             read(tmp_path / "x")
 
 
@@ -65,28 +65,5 @@ def test_a_folder_that_a_library_reads_by_itself(tmp_path: Path) -> None:
     layouts.colbert(tmp_path / "model")
     refuse_special_files(tmp_path / "model")
     os.mkfifo(tmp_path / "model" / "generation_config.json")
-    with pytest.raises(CheckpointError, match=r"generation_config\.json is no regular file"):
+    with pytest.raises(CheckpointError, match=r"generation_config\.json is not a regular file"):
         refuse_special_files(tmp_path / "model")
-
-
-def test_a_file_that_is_cut_while_it_is_used(tmp_path: Path) -> None:
-    from asterism.encoders.checkpoints.weights.safetensors_files import read_safetensors
-
-    file = layouts.colbert(tmp_path / "model") / "model.safetensors"
-    tensor = read_safetensors(file)["linear.weight"]
-    os.truncate(file, tensor.offset)
-    with pytest.raises(CheckpointError, match=r"model\.safetensors"):
-        tensor.read()
-
-
-def test_fifos_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are passed by, and replaced."""
-    folder = layouts.colbert(tmp_path / "model")
-    monkeypatch.setenv("ASTERISM_CACHE", str(tmp_path / "cache"))
-    asterism.load_encoder(folder)
-    (graph,) = (tmp_path / "cache" / "graphs").iterdir()
-    graph.unlink()
-    os.mkfifo(graph)
-    (tmp_path / "cache" / "hashes.json").unlink(missing_ok=True)
-    os.mkfifo(tmp_path / "cache" / "hashes.json")
-    assert len(asterism.load_encoder(folder).encode_query(["fox"])) == 1
