@@ -28,11 +28,8 @@ def test_search_equals_reference(data: st.DataObject, tmp_path_factory: pytest.T
     queries = make_entries(data.draw(st.integers(0, 6), "queries"), 10, vocabulary + 1, levels, seed + 9)
     rng = np.random.default_rng(seed)
     share = data.draw(st.sampled_from([0.0, 0.02, 0.5]), "eligible")
-    for eligible in (
-        None,
-        rng.random(len(entries)) < share,
-        None,
-    ):  # the last one reuses a workspace
+    # The last search reuses a workspace.
+    for eligible in (None, rng.random(len(entries)) < share, None):
         for k in (1, 7, 50, len(entries) + 1):
             threads = data.draw(st.integers(1, 3), "threads")
             ids, scores = searcher.search(queries, k, eligible, threads)
