@@ -1,4 +1,4 @@
-"""Run every block of README.md, docs/quickstart.md and docs/howto.md, and write what it prints below it.
+"""Run every block of README.md, docs/quickstart.md, howto.md and encoders.md, and write what it prints below it.
 
     python scripts/docs_output.py [--check] [--data DIR] [FILE …]
 
@@ -9,7 +9,7 @@ Each document runs in an empty folder of its own, from top to bottom. What a blo
     ```python    a program; a ```text block right after it holds what it prints
 
 `needs=NAME` after the language: run only if NAME is a folder of --data, an installed package or a program.
-`by-hand` after it: never run here (it would install, or test, the project itself).
+`by-hand` after it: never run here (it would install or test the project itself, or is a sketch).
 
 With --check nothing is written: a difference is printed and the exit code is 1. Seconds, milliseconds and megabytes do
 not count as differences.
@@ -34,8 +34,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = ("README.md", "docs/quickstart.md", "docs/howto.md")
-BLOCK = re.compile(r"^```(?P<language>\w+)(?P<words>[^\n]*)\n(?P<body>.*?)^```\n(?:\n```text\n(?P<shown>.*?)^```\n)?", re.M | re.S)
+DOCUMENTS = ("README.md", "docs/quickstart.md", "docs/howto.md", "docs/encoders.md")
+BLOCK = re.compile(
+    r"^```(?P<language>\w+)(?P<words>[^\n]*)\n(?P<body>.*?)^```\n(?:\n```text\n(?P<shown>.*?)^```\n)?", re.M | re.S
+)
 COMMAND = re.compile(r"^\$ (?P<command>(?:[^\n]*[|\\]\n)*[^\n]*)\n(?P<shown>(?:(?!\$ )[^\n]*\n)*)", re.M)
 VARYING = re.compile(r"\b\d[\d,]*(\.\d+)?(?= (s|ms|MB)\b)")
 
