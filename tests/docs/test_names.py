@@ -87,3 +87,11 @@ def test_design_says_who_may_import_whom() -> None:
     for part, cell in re.findall(r"^\| `(\w+)` \| (.*) \|$", section, re.M):
         table[part] = set(re.findall(r"`(\w+)`", cell)) | (values if "*values*" in cell else set())
     assert table == MAY_IMPORT
+
+
+def test_changelog_says_where_modules_are() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    moved = re.findall(r"^\| `asterism\..* \| (`asterism\..*) \|$", text, re.M)
+    assert len(moved) == 8
+    for dotted in DOTTED.findall(" ".join(moved)):
+        find(dotted[1:].split("."))
