@@ -1,0 +1,58 @@
+"""Limits and policies that the documents state are those of the code."""
+
+from __future__ import annotations
+
+import pytest
+
+from asterism.collection import collection, filter_parsing, segment_maker, writer
+from asterism.documents import chunks, document, texts
+from asterism.files import bounded_lines
+from asterism.retriever import retriever
+from asterism.views.dense import segment
+from asterism.views.lexical import bm25
+from asterism.views.lexical import writer as lexical_writer
+
+from .documents import ROOT
+
+STATED = [
+    ("quickstart.md", f"chunks of up to {chunks.CHUNK:,} characters"),
+    ("quickstart.md", f"a string of up to {document.LONGEST_ID} characters"),
+    (
+        "quickstart.md",
+        f"up to {document.MOST_VALUES:,} values and {document.MOST_CHARACTERS // 10**6} million characters",
+    ),
+    (
+        "quickstart.md",
+        f"can have {bounded_lines.LONGEST_LINE >> 20} MiB unzipped, a text file {texts.LARGEST_TEXT >> 20} MiB",
+    ),
+    ("howto.md", f"batches of up to {retriever.BATCH_DOCUMENTS} documents"),
+    ("howto.md", f"(about {retriever.BATCH_CHARACTERS >> 20} million characters)"),
+    ("howto.md", f"the last {collection.FILTERS_KEPT} are kept"),
+    ("howto.md", f"up to {filter_parsing.MOST_VALUES:,} values and {filter_parsing.MOST_CONDITIONS:,} conditions"),
+    ("howto.md", f"(`author.name`) up to {document.LONGEST_NAME:,} characters"),
+    ("howto.md", f"Below {writer.FLAT_TOKENS:,} vectors"),
+    ("howto.md", f"index of up to {collection.VERIFIED_BYTES >> 30} GB"),
+    ("format.md", f"leaves {writer.FLAT_TOKENS:,} vectors or more"),
+    ("format.md", f"2^{writer.MOST_FLAT_TOKENS.bit_length() - 1} vectors at the latest"),
+    ("format.md", f"whenever there are {writer.MOST_SEGMENTS} segments"),
+    ("format.md", f"drift is {writer.DRIFTED} or more"),
+    ("format.md", f"up to about {segment_maker.SAMPLED:,} evenly spaced vectors"),
+    ("format.md", f"up to {collection.VERIFIED_CATALOG >> 20} MB (2^22 bytes)"),
+    ("format.md", f"from {segment.MANY:,} documents on"),
+    ("format.md", f"k1 = {bm25.K1}, b = {bm25.B}"),
+    ("../README.md", f"Below {writer.FLAT_TOKENS:,} vectors nothing is clustered"),
+    ("../README.md", f"compares all below {segment.MANY:,} documents"),
+]
+
+
+@pytest.mark.parametrize(("name", "phrase"), STATED)
+def test_stated(name: str, phrase: str) -> None:
+    text = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    assert phrase in " ".join(text.split())
+
+
+def test_shares() -> None:
+    """Those that a document writes in words."""
+    text = " ".join((ROOT / "docs" / "format.md").read_text(encoding="utf-8").split())
+    assert (lexical_writer.LONG_SHARE, "at least a sixteenth of the documents" in text) == (16, True)
+    assert (writer.OUTGROWN, "eight times as many vectors" in text) == (8, True)
