@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from asterism.collection import collection, filter_parsing, segment_maker, writer
+from asterism.collection import filter_parsing, segment_maker
+from asterism.collection.policy import Policy
 from asterism.documents import chunks, document, texts
 from asterism.files import bounded_lines
-from asterism.retriever import retriever
-from asterism.views.dense import segment
 from asterism.views.lexical import bm25
 from asterism.views.lexical import writer as lexical_writer
 
 from .documents import ROOT
 
+POLICY = Policy()
 STATED = [
     ("quickstart.md", f"chunks of up to {chunks.CHUNK:,} characters"),
     ("quickstart.md", f"a string of up to {document.LONGEST_ID} characters"),
@@ -25,23 +25,23 @@ STATED = [
         "quickstart.md",
         f"can have {bounded_lines.LONGEST_LINE >> 20} MiB unzipped, a text file {texts.LARGEST_TEXT >> 20} MiB",
     ),
-    ("howto.md", f"batches of up to {retriever.BATCH_DOCUMENTS} documents"),
-    ("howto.md", f"(about {retriever.BATCH_CHARACTERS >> 20} million characters)"),
-    ("howto.md", f"the last {collection.FILTERS_KEPT} are kept"),
+    ("howto.md", f"batches of up to {POLICY.batch_documents} documents"),
+    ("howto.md", f"(about {POLICY.batch_characters >> 20} million characters)"),
+    ("howto.md", f"the last {POLICY.filters_kept} are kept"),
     ("howto.md", f"up to {filter_parsing.MOST_VALUES:,} values and {filter_parsing.MOST_CONDITIONS:,} conditions"),
     ("howto.md", f"(`author.name`) up to {document.LONGEST_NAME:,} characters"),
-    ("howto.md", f"Below {writer.FLAT_TOKENS:,} vectors"),
-    ("howto.md", f"index of up to {collection.VERIFIED_BYTES >> 30} GB"),
-    ("format.md", f"leaves {writer.FLAT_TOKENS:,} vectors or more"),
-    ("format.md", f"2^{writer.MOST_FLAT_TOKENS.bit_length() - 1} vectors at the latest"),
-    ("format.md", f"whenever there are {writer.MOST_SEGMENTS} segments"),
-    ("format.md", f"drift is {writer.DRIFTED} or more"),
+    ("howto.md", f"Below {POLICY.flat_tokens:,} vectors"),
+    ("howto.md", f"index of up to {POLICY.verified_bytes >> 30} GB"),
+    ("format.md", f"leaves {POLICY.flat_tokens:,} vectors or more"),
+    ("format.md", f"2^{POLICY.most_flat_tokens.bit_length() - 1} vectors at the latest"),
+    ("format.md", f"whenever there are {POLICY.most_segments} segments"),
+    ("format.md", f"drift is {POLICY.drifted} or more"),
     ("format.md", f"up to about {segment_maker.SAMPLED:,} evenly spaced vectors"),
-    ("format.md", f"up to {collection.VERIFIED_CATALOG >> 20} MB (2^22 bytes)"),
-    ("format.md", f"from {segment.MANY:,} documents on"),
+    ("format.md", f"up to {POLICY.verified_catalog >> 20} MB (2^22 bytes)"),
+    ("format.md", f"from {POLICY.graph_documents:,} documents on"),
     ("format.md", f"k1 = {bm25.K1}, b = {bm25.B}"),
-    ("../README.md", f"Below {writer.FLAT_TOKENS:,} vectors nothing is clustered"),
-    ("../README.md", f"compares all below {segment.MANY:,} documents"),
+    ("../README.md", f"Below {POLICY.flat_tokens:,} vectors nothing is clustered"),
+    ("../README.md", f"compares all below {POLICY.graph_documents:,} documents"),
 ]
 
 
@@ -55,4 +55,4 @@ def test_shares() -> None:
     """Those that a document writes in words."""
     text = " ".join((ROOT / "docs" / "format.md").read_text(encoding="utf-8").split())
     assert (lexical_writer.LONG_SHARE, "at least a sixteenth of the documents" in text) == (16, True)
-    assert (writer.OUTGROWN, "eight times as many vectors" in text) == (8, True)
+    assert (POLICY.outgrown, "eight times as many vectors" in text) == (8, True)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from asterism import Collection, Document, Representations, TokenBuild, TokenSearch, Views
+from asterism.collection.base import Base
 from asterism.collection.policy import Policy
 from asterism.collection.repair.repair import Repair, repair_collection
 from asterism.errors import AsterismError
@@ -125,7 +126,7 @@ def info(path: Path) -> None:
     collection = Collection.open(path)
     try:
         collection.bytes()
-        collection.snapshot().drift()
+        Base.from_snapshot(collection.snapshot()).drift()
         collection.facts("fusion")
         collection.known(["d0-1", "x"])
         list(collection.documents())

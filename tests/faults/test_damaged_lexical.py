@@ -39,7 +39,7 @@ def test_flipped_bytes_never_crash(tmp_path: Path) -> None:
                     assert ((ids >= -1) & (ids < 500)).all()
                     assert np.isfinite(scores[ids >= 0]).all()
                 terms, weights = queries[0]
-                assert np.isfinite(searcher.scores(terms, weights, np.arange(500))).all()
+                assert np.isfinite(searcher.scores((terms, weights), np.arange(500))).all()
                 assert (searcher.frequencies(terms) <= facts.postings).all()
                 assert (opened.lengths() >= 0).all()
                 with hurried():

@@ -65,7 +65,7 @@ def test_the_catalog_finds_what_matches_a_filter(
     for where in asked:
         condition, snapshot = parse_filter(where), collection.snapshot()
         with collection.reading() as view:
-            matching = snapshot.matching(condition, view).tolist()
+            matching = snapshot.match(condition, view).tolist()
         assert matching == [fulfils(condition, value) for value in of] == [holds(where, value) for value in of]
     collection.close()
     shutil.rmtree(folder.parent)

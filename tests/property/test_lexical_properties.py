@@ -50,11 +50,11 @@ def test_scores_and_contributions_are_those_of_the_search(
     for i in range(3):
         terms, weights = queries[i]
         found = ids[i] >= 0
-        every = searcher.scores(terms, weights, np.arange(200))
+        every = searcher.scores((terms, weights), np.arange(200))
         np.testing.assert_array_equal(every[ids[i][found]], scores[i][found])
         assert (every > 0).sum() == found.sum()
         for document in ids[i][found][:3]:
-            added = searcher.contributions(terms, weights, int(document))
+            added = searcher.explain((terms, weights), int(document))[0]
             total = np.float32(0)
             for value in added:
                 total += value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import TYPE_CHECKING, Any, overload
 
 from .explanation import Explanation, document_to_json
@@ -38,6 +39,15 @@ class Ranking(Sequence[Hit]):
     method: str
     hits: tuple[Hit, ...]
     timings: dict[str, float] = field(default_factory=dict, compare=False)
+
+    @classmethod
+    def from_scores(
+        cls, query: str, method: str, found: Sequence[tuple[Document, float]], timings: dict[str, float]
+    ) -> Ranking:
+        """Documents with their scores, best first; a document without words, which no number scores, is no hit."""
+        answers = [pair for pair in found if isfinite(pair[1])]
+        hits = (Hit(rank, document.id, score, document) for rank, (document, score) in enumerate(answers, 1))
+        return cls(query, method, tuple(hits), timings)
 
     def __len__(self) -> int:
         """Hits."""

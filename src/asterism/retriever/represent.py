@@ -36,7 +36,7 @@ def encode_views(
         found = Representations(len(texts))
         if progress:
             progress(len(texts))
-    if side == "document" and found.multi is not None:
+    if side == "document" and views.most_vectors and found.multi is not None:
         found = replace(found, multi=pool_vectors(found.multi, views.most_vectors))
     if "lexical" in wanted and views.counted:
         counted = count_words(texts) if views.lexical == "words" else encoder().count_tokens(texts)

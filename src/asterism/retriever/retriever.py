@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from math import isfinite
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -14,16 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..collection.collection import Collection, Found
-from ..collection.kept_views import Views
+from ..collection.collection import Collection
 from ..collection.policy import Policy
-from ..collection.repair.repair import Repair, repair_collection
+from ..collection.repair.repair import Repair
 from ..collection.snapshot import Snapshot
 from ..documents.document import Document
 from ..errors import IndexExists, InputError, TextError
 from ..models.registry import DEFAULT
 from ..representations import Representations
-from ..results import Explanation, Hit, Ranking
+from ..results import Explanation, Ranking
 from ..search.examine import Seen, examine
 from ..search.fusion import EVEN, ViewScores, protocol_of, share_evenly
 from ..search.plan import SearchPlan
@@ -46,6 +44,7 @@ from .explain import Explainer
 from .info import describe_index
 from .jobs import is_unfinished
 from .model import LazyEncoder, choose_views, load_model, load_same_model, model_identity
+from .repair import repair_index
 from .represent import Progress, encode_views, needs_model
 
 if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
@@ -103,13 +102,12 @@ class Retriever:
         *,
         policy: Policy | None = None,
     ) -> Retriever:
-        """Open an index. Its model is loaded when it is first needed; `model` says where it is now, if it was moved."""
+        """Open an index. Its model is loaded when first needed; `model` says where it is now, if it was moved."""
         check_kind("path", path, str | os.PathLike, "a path")
         self = cls(Collection.open(path, policy))
         if model is not None:
             try:
-                loaded = load_same_model(model, self._collection.facts("model"), self._collection.path)
-                self._encoder = LazyEncoder(self._load_encoder, loaded)
+                self._encoder = LazyEncoder(self._load_encoder, self._load_encoder(model))
             except BaseException:
                 self.close()
                 raise
@@ -248,9 +246,10 @@ class Retriever:
             return plan.search(snapshot, encoded, wanted, eligible, workers)
 
         found = self._collection.find(search, filter)
-        totals = {"encode": encoding, **found[0].timings}
-        means = {stage: seconds / len(queries) for stage, seconds in totals.items()}
-        return [_rank(query, plan.method, one, means) for query, one in zip(queries, found, strict=True)]
+        timings = {"encode": encoding, **found[0].timings}
+        means = {stage: seconds / len(queries) for stage, seconds in timings.items()}
+        pairs = zip(queries, (one.documents for one in found), strict=True)
+        return [Ranking.from_scores(query, plan.method, scored, means) for query, scored in pairs]
 
     def explain(
         self,
@@ -336,18 +335,7 @@ class Retriever:
         `open`.
         """
         check_kind("path", path, str | os.PathLike, "a path")
-        encoders: list[Encoder] = []
-
-        def represent(documents: list[Document], views: Views, facts: dict[str, Any]) -> Representations:
-            def encoder() -> Encoder:
-                if not encoders:
-                    encoders.append(load_same_model(model, facts, Path(path)))
-                return encoders[0]
-
-            texts = [document.full_text for document in documents]
-            return encode_views(texts, "document", views, views.names, encoder)
-
-        return repair_collection(Path(path), represent)
+        return repair_index(Path(path), model)
 
     def info(self) -> dict[str, Any]:
         """Size, shape, model and health of the index."""
@@ -358,11 +346,5 @@ class Retriever:
         """The index's model, loaded at the first use."""
         return self._encoder()
 
-    def _load_encoder(self) -> Encoder:
-        return load_same_model(None, self._collection.facts("model"), self.path)
-
-
-def _rank(query: str, method: str, found: Found, timings: dict[str, float]) -> Ranking:
-    answers = [pair for pair in found.documents if isfinite(pair[1])]  # a document without words is no answer
-    hits = tuple(Hit(rank, document.id, score, document) for rank, (document, score) in enumerate(answers, 1))
-    return Ranking(query, method, hits, timings)
+    def _load_encoder(self, model: str | os.PathLike[str] | None = None) -> Encoder:
+        return load_same_model(model, self._collection.facts("model"), self.path)

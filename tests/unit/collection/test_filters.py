@@ -250,7 +250,7 @@ def test_the_memory_of_many_values_is_a_few_masks(collection: Collection, values
     tracemalloc.start()
     try:
         with collection.reading() as view:
-            mask = snapshot.matching(condition, view)
+            mask = snapshot.match(condition, view)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -268,7 +268,7 @@ def test_parts_of_an_or_are_combined_in_place(collection: Collection, monkeypatc
         snapshot = collection.snapshot()
         tracemalloc.start()
         with collection.reading() as view:
-            snapshot.matching(condition, view)
+            snapshot.match(condition, view)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 2 * peaks[0]

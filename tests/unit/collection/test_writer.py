@@ -13,9 +13,11 @@ import pytest
 from asterism.collection import collection as collection_module
 from asterism.collection.catalog import Catalog, CatalogEdit
 from asterism.collection.collection import Collection
+from asterism.documents.document import Document
 from asterism.errors import IndexBusy
 from asterism.storage import lock
-from tests.unit.collection.groups import compact, found, ids_of, put
+from tests.conftest import make_vectors, tokens_only
+from tests.unit.collection.groups import D, compact, found, ids_of, put
 from tests.unit.storage.parking import LONG, parked
 
 
@@ -111,3 +113,26 @@ def test_a_writer_waits_for_another_for_a_moment(collection: Collection, monkeyp
         assert not late.done()
     late.result()
     assert found(collection) == ids_of(0, 1)
+
+
+def test_adding_opens_nothing_that_was_just_written(collection: Collection) -> None:
+    """A write costs what it writes: the new state is opened by the next reader."""
+    before = collection.snapshot()
+    with collection.writing() as writer:
+        for group in (1, 2):
+            documents = [Document(f"{group}-{i}", "text") for i in range(2)]
+            writer.add(documents, tokens_only(make_vectors(2, D, seed=group, shortest=1)))
+        assert collection._snapshot is before
+    assert len(collection.snapshot().segments) == len(before.segments) + 2
+
+
+def test_deleting_between_two_additions(collection: Collection) -> None:
+    """Within one writer: the state that the second builds on knows what was deleted."""
+    with collection.writing() as writer:
+        writer.add([Document("a", "text")], tokens_only(make_vectors(1, D, shortest=1)))
+        writer.delete(["a", "0-0"])
+        writer.add([Document("a", "again")], tokens_only(make_vectors(1, D, seed=5, shortest=1)))
+        writer.settle()
+    reader = Collection.open(collection.path)
+    assert sorted(document.id for document in reader.documents()) == ["0-1", "0-2", "0-3", "0-4", "a"]
+    reader.check()

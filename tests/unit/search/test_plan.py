@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from itertools import combinations
 from typing import Any, get_args
 
@@ -29,7 +31,8 @@ def test_the_default_is_the_best_that_the_views_allow() -> None:
 def test_settings_choose_a_method_where_none_is_named() -> None:
     assert plan_of(None, TokenSearch(method="xtr")).method == "xtr"
     assert plan_of(None, HybridSearch(fusion="rrf")).method == "hybrid"
-    assert plan_of(None, TokenSearch(method="xtr"), ("dense",)).method == "dense"
+    with pytest.raises(SettingError, match="which method 'dense' does not use: pass no settings"):
+        plan_of(None, TokenSearch(method="xtr"), ("dense",))
     assert plan_of("exact", TokenSearch(method="xtr", probes=3)).tokens == TokenSearch(method="exact", probes=3)
 
 
@@ -37,7 +40,7 @@ def test_hybrid_uses_the_settings_of_the_index_by_default() -> None:
     def plan(method: str | None, settings: Any) -> HybridSearch:
         return SearchPlan.from_request(method, settings, ALL, lambda: KEPT).hybrid
 
-    assert plan("hybrid", None) == plan("hybrid", TokenSearch(probes=2)) == KEPT
+    assert plan("hybrid", None) == KEPT
     assert plan("hybrid", HybridSearch(fusion="rrf")) == HybridSearch(fusion="rrf")
     assert plan("hybrid:linear", None) == HybridSearch()  # named: neither weights nor depth of the index
     assert plan("hybrid:rrf", HybridSearch(depth=9)) == HybridSearch(fusion="rrf", depth=9)
@@ -117,3 +120,33 @@ def test_unknown_methods_raise_an_error_of_one_line(method: Any, settings: Any, 
 def test_wrong_hybrid_settings(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingError, match=message):
         HybridSearch.from_json(wrong)
+
+
+@pytest.mark.parametrize(
+    ("method", "settings", "message"),
+    [
+        ("dense", TokenSearch(), "settings is a TokenSearch, which method 'dense' does not use: pass no settings"),
+        ("lexical", TokenSearch(), "which method 'lexical' does not use: pass no settings"),
+        ("hybrid", TokenSearch(), r"pass HybridSearch\(tokens=TokenSearch\(...\)\)"),
+        ("hybrid:rrf", TokenSearch(), r"pass HybridSearch\(tokens="),
+        ("colbert", HybridSearch(), r"a HybridSearch, which method 'colbert' does not use: pass TokenSearch\(...\)"),
+        ("dense", HybridSearch(), "which method 'dense' does not use: pass no settings"),
+    ],
+)
+def test_settings_of_another_method_are_refused(method: str, settings: Any, message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        plan_of(method, settings)
+
+
+def test_hybrid_search_carries_the_settings_of_token_search() -> None:
+    tokens = TokenSearch(method="exact", probes=3)
+    assert plan_of("hybrid", HybridSearch(tokens=tokens)).tokens == tokens
+    assert plan_of("hybrid:rrf", HybridSearch(tokens=tokens)).tokens == tokens
+    assert plan_of("hybrid").tokens == TokenSearch()
+    stored = json.loads(json.dumps(asdict(HybridSearch(weights=(1, 2, 3), tokens=tokens))))
+    assert HybridSearch.from_json(stored) == HybridSearch(weights=(1, 2, 3), tokens=tokens)
+    assert HybridSearch.from_json({}) == HybridSearch.from_json({"tokens": None}) == HybridSearch()
+    with pytest.raises(SettingError, match=r"tokens is a dict, expected TokenSearch\(...\) or None"):
+        HybridSearch(tokens={"probes": 3})  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="no setting 'prob'"):
+        HybridSearch.from_json({"tokens": {"prob": 3}})

@@ -15,7 +15,7 @@ from ...representations import Representations
 from ...representations.token_vectors import LARGEST, check_finite, check_matrix
 from ...settings import MOST_THREADS, whole_number
 from ...storage.faults import damage_reported, damaged
-from ..eligible import Mask
+from ..eligible import Mask, check_eligible
 from ..hits import SearchHits
 from .eligible_rows import DensePolicy, EligibleRows
 from .segment import OpenDense
@@ -54,6 +54,7 @@ class DenseSearcher:
         wanted = whole_number("k", k, 1)
         workers = whole_number("threads", threads, 1, MOST_THREADS)
         rows = self._check(queries)
+        check_eligible(eligible, self.documents)
         begin = time.perf_counter()
         with damage_reported(self.path):
             ready = self._everything if eligible is None else self._ready_rows(eligible)

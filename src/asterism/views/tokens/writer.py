@@ -53,7 +53,7 @@ def write_tokens(
             key: closing.enter_context(ArrayWriter(target / f"{key}.npy", dtype, shape))
             for key, (dtype, shape) in shapes.items()
         }
-        nearest, offsets = _encode_chunks(chunks, documents, tokens, codec, settings, threads, writers)
+        nearest, offsets = _encode_chunks(writers, chunks, (documents, tokens), codec, settings, threads)
         files = {f"{key}.npy": writer.close() for key, writer in writers.items()}
     small = inverted_lists(nearest, offsets, len(codec.centroids))
     if not settings.fixed:
@@ -64,15 +64,15 @@ def write_tokens(
 
 
 def _encode_chunks(
+    writers: dict[str, ArrayWriter],
     chunks: Iterable[TokenVectors],
-    documents: int,
-    tokens: int,
+    counts: tuple[int, int],
     codec: ResidualCodec,
     settings: TokenBuild,
     threads: int,
-    writers: dict[str, ArrayWriter],
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
-    """Feed the writers; returns the centroid of every token and the documents' offsets."""
+    """Feed the writers so many documents and tokens; returns the tokens' centroids and the documents' offsets."""
+    documents, tokens = counts
     all_nearest = np.empty(tokens, np.uint32)
     offsets = np.zeros(documents + 1, np.int64)
 

@@ -9,7 +9,7 @@ import pytest
 
 from asterism.errors import DamagedIndex, VectorsError
 from asterism.views.dense.searcher import DenseSearcher
-from asterism.views.dense.segment import write_dense
+from asterism.views.dense.writer import write_dense
 from tests.unit.views.dense.rows import D, forged, normal, segment_of
 
 
@@ -21,13 +21,13 @@ def test_what_cannot_be_stored_is_refused(tmp_path: Path, value: float, message:
     rows = normal(10)
     rows[7, 2] = value
     with pytest.raises(VectorsError, match=message):
-        write_dense(tmp_path / "x", [rows[:4], rows[4:]], 10, D, 1)
+        write_dense(tmp_path / "x", [rows[:4], rows[4:]], 10, D, False, 1)
 
 
 @pytest.mark.parametrize("rows", [normal(10, d=D + 1), normal(10)[0], normal(10)[None]])
 def test_wrong_shapes_are_refused(tmp_path: Path, rows: np.ndarray) -> None:
     with pytest.raises(VectorsError, match=r"expected \(documents, 16\)"):
-        write_dense(tmp_path / "x", [rows], 10, D, 1)
+        write_dense(tmp_path / "x", [rows], 10, D, False, 1)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +19,14 @@ from asterism.views.lexical.writer import write_lexical
 from tests.lexical_corpora import chosen, expected_hits, joined, make_entries, searcher_of
 
 
+def query_of(terms: list[int], weights: list[float]) -> tuple[np.ndarray, np.ndarray]:
+    return np.array(terms, np.int64), np.array(weights, np.float32)
+
+
 def test_two_documents(tmp_path: Path) -> None:
     entries = LexicalWeights([0, 2, 2, 4], [5, 2**62, 5, 9], [1, 2, 0.5, 0])
     facts = write_lexical(tmp_path / "x", entries, None)
-    assert LexicalFacts(**facts.as_json()) == facts
+    assert LexicalFacts(**asdict(facts)) == facts
     assert (facts.documents, facts.terms, facts.postings, facts.length, facts.count_type) == (3, 2, 3, 0, "")
     opened = open_lexical(tmp_path / "x", facts)
     assert opened.term_ids.tolist() == [5, 2**62]
@@ -31,8 +36,8 @@ def test_two_documents(tmp_path: Path) -> None:
     assert hits.ids.tolist() == [[0, 3, 2, 5, -1], [-1] * 5]
     assert hits.scores[0, :4].tolist() == [2, 2, 1, 1]
     assert searcher.frequencies([1, 5, 9, 2**62]).tolist() == [0, 4, 0, 2]
-    assert searcher.scores([5, 2**62], [1, 1], [3, 1]).tolist() == [3, 0]
-    assert searcher.contributions([5, 6, 2**62], [1, 1, 3], 0).tolist() == [1, 0, 6]
+    assert searcher.scores(query_of([5, 2**62], [1, 1]), np.array([3, 1])).tolist() == [3, 0]
+    assert searcher.explain(query_of([5, 6, 2**62], [1, 1, 3]), 0).tolist() == [[1, 0, 6]]
 
 
 def test_nothing_at_all(tmp_path: Path) -> None:
@@ -149,4 +154,4 @@ def test_what_cannot_be_used_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match=r"eligible has type bool and shape \(8,\)"):
         searcher.search(query, 1, np.ones(8, bool))
     with pytest.raises(SettingError, match="from 0 to 8"):
-        searcher.scores([3], [1], [9])
+        searcher.scores(query_of([3], [1]), np.array([9]))
