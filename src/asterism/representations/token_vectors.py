@@ -28,7 +28,7 @@ class TokenVectors:
         self.flat: FloatArray = check_matrix(flat, "flat")
         self.dimensions: int = self.flat.shape[1]
         given = np.asarray(offsets)
-        if given.ndim != 1 or given.size == 0 or not np.issubdtype(given.dtype, np.integer):
+        if given.ndim != 1 or given.size == 0 or given.dtype.kind not in "iu":
             raise VectorsError(
                 f"offsets has shape {given.shape} and type {given.dtype}, expected (documents + 1,) of integers"
             )
@@ -38,9 +38,10 @@ class TokenVectors:
                 f"offsets go from {self.offsets[0]} to {self.offsets[-1]}, expected from 0 to the number of vectors, "
                 f"{len(self.flat)}"
             )
-        falling = np.flatnonzero(np.diff(self.offsets) < 0)
-        if falling.size:
-            raise VectorsError(f"offsets decrease after position {falling[0]}, expected each at least the one before")
+        falling = self.offsets[1:] < self.offsets[:-1]
+        if falling.any():
+            place = int(falling.argmax())
+            raise VectorsError(f"offsets decrease after position {place}, expected each at least the one before")
 
     @classmethod
     def from_documents(cls, documents: list[npt.NDArray[Any]]) -> TokenVectors:

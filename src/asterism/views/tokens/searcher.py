@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -46,12 +45,12 @@ class TokenSearcher:
 
     def with_settings(self, settings: TokenSearch | None) -> TokenSearcher:
         """The same segments, searched in another way."""
-        if settings is None:
+        if settings is None or settings is self.settings:
             return self
         if not isinstance(settings, TokenSearch):
             raise SettingError(f"settings is a {type(settings).__name__}, expected TokenSearch(...)")
-        twin = copy(self)
-        twin.settings = settings
+        twin = TokenSearcher.__new__(TokenSearcher)
+        twin.__dict__.update(self.__dict__, settings=settings)
         return twin
 
     def prepare(self, queries: Representations) -> TokenVectors:
@@ -65,6 +64,8 @@ class TokenSearcher:
         matrices = [check_matrix(query, _name(i, len(queries))) for i, query in enumerate(queries)]
         for i, matrix in enumerate(matrices):
             self._refuse_width(matrix.shape[1], _name(i, len(queries)))
+        if len(matrices) == 1:
+            return self._check(TokenVectors(matrices[0], [0, len(matrices[0])]))
         flat = np.concatenate([np.empty((0, self.codec.dimensions), np.float32), *matrices], dtype=np.float32)
         return self._check(TokenVectors(flat, np.cumsum([0] + [len(matrix) for matrix in matrices])))
 
@@ -129,13 +130,12 @@ class TokenSearcher:
         return _native.SearchSettings(**plan)
 
     def _check(self, queries: TokenVectors) -> TokenVectors:
-        lengths = np.diff(queries.offsets)
-        longest = int(lengths.max(initial=0))
-        if not lengths.all():
-            name = _name(int(np.argmin(lengths)), len(queries))
-            raise VectorsError(f"{name} has no vectors, expected at least one")
-        if longest > LONGEST_QUERY:
-            name = _name(int(np.argmax(lengths)), len(queries))
+        lengths = (queries.offsets[1:] - queries.offsets[:-1]).tolist()
+        if 0 in lengths:
+            raise VectorsError(f"{_name(lengths.index(0), len(queries))} has no vectors, expected at least one")
+        if max(lengths, default=0) > LONGEST_QUERY:
+            longest = max(lengths)
+            name = _name(lengths.index(longest), len(queries))
             raise VectorsError(f"{name} has {longest} vectors, expected at most {LONGEST_QUERY}: shorten it")
         self._refuse_width(queries.flat.shape[1], _name(0, len(queries)))
         row = find_unusable_row(queries.flat)
