@@ -113,3 +113,8 @@ def minilm(own_cache: Path) -> Path:
             return find_or_fetch_model(DEFAULT)
         except DownloadError as error:
             pytest.skip(str(error))
+
+
+def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:
+    """Bytes are named by their length: what is packed can hold the time, and then each worker has other names."""
+    return f"{argname}-{len(val)}-bytes" if isinstance(val, bytes) else None
