@@ -14,7 +14,7 @@ FOLDERS := $(shell find src -type d -not -name __pycache__)
 
 .PHONY: demo test test-all test-parity test-forged lint sanitize clean
 .PHONY: bench-environments bench-token-search bench-growth bench-fixed
-.PHONY: bench-encode bench-encode-memory bench-int8-quality bench-updates bench-lexical bench-dense
+.PHONY: bench-encode bench-encode-memory bench-int8-quality bench-updates bench-lexical bench-dense bench-small-adds
 
 DATA ?= ../shared/data
 BENCH := .bench
@@ -63,7 +63,7 @@ sanitize: $(SANITIZED)/.installed
 	tests/unit tests/parity tests/property tests/faults \
 	--ignore tests/unit/encoders --ignore tests/unit/evaluation --ignore tests/parity/test_encoders_equal_references.py \
 	--ignore tests/parity/test_default_model.py --ignore tests/unit/retriever \
-	--ignore tests/unit/cli \
+	--ignore tests/unit/cli --ignore tests/unit/models --ignore tests/unit/adapters \
 	--ignore tests/faults/test_killed_writers.py --ignore tests/faults/test_hostile_checkpoints.py
 
 # Indexes with other content and right checksums, on the same code: about twenty minutes.
@@ -107,6 +107,9 @@ bench-updates: $(BENCH_PYTHON)
 # The first time most of it is encoding.
 bench-dense: $(BENCH_PYTHON)
 	$(BENCH_PYTHON) benchmarks/dense.py --data $(DATA) --work $(BENCH)
+
+bench-small-adds: $(BENCH_PYTHON)
+	$(BENCH_PYTHON) benchmarks/small_adds.py
 
 bench-fixed: $(BENCH_PYTHON)
 	$(BENCH_PYTHON) benchmarks/fixed_vectors.py --vectors $(BENCH)/vectors --work $(BENCH)
