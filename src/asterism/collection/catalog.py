@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..documents.document import Document
-from ..errors import DamagedIndex, DocumentError
+from ..errors import DamagedIndex, DocumentError, IndexFolderError
 from ..files.json_text import parse_json
 from ..storage.byte_correction import is_row_checksum, row_checksum
 from ..storage.facts import Facts
@@ -191,7 +191,17 @@ class CatalogEdit(CatalogReader):
         self._connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (name, text, checksum))
 
     def put_state(self, state: State) -> State:
-        """The next generation, with the tombstones that came and went in this transaction: once, at its end."""
+        """The next generation, with the tombstones that came and went in this transaction: once, at its end.
+
+        Refused if `state` does not build on the stored one: an error may hide that a commit went through.
+        """
+        stored = parse_json(self.state_text())
+        if not isinstance(stored, dict) or stored.get("generation") != state.generation:
+            raise IndexFolderError(f"{self.path} has changed since its state was read: begin this write again")
+        return self.replace_state(state)
+
+    def replace_state(self, state: State) -> State:
+        """The same, whatever is stored: for a new catalog."""
         stored = state.commit(self._buried, f"{self.path}: the next state")
         self.put_fact("state", asdict(stored))
         return stored
@@ -212,18 +222,21 @@ class CatalogEdit(CatalogReader):
             self._connection.executemany("INSERT INTO fields VALUES (?, ?, ?, ?)", entries)
 
     def bury(self, numbers: Sequence[int]) -> None:
-        """Remove documents and leave tombstones."""
-        self.remove(numbers)
+        """Remove documents and leave tombstones; refused if one of them is not there."""
+        if self.remove(numbers) < len(set(numbers)):
+            raise IndexFolderError(f"{self.path}: documents to be removed are gone already: begin this write again")
         self._connection.executemany("INSERT INTO tombstones VALUES (?)", ((int(number),) for number in numbers))
         self._buried += fingerprint(numbers)
 
-    def remove(self, numbers: Sequence[int]) -> None:
-        """Remove documents that no segment holds any more."""
-        for number, document in self.documents(numbers).items():
+    def remove(self, numbers: Sequence[int]) -> int:
+        """Remove documents that no segment holds any more; returns how many there were."""
+        found = self.documents(numbers)
+        for number, document in found.items():
             entries = [(*entry, number) for entry in fields_of(document.metadata)]
             condition = "name = ? AND kind = ? AND value = ? AND number = ?"
             self._connection.executemany(f"DELETE FROM fields WHERE {condition}", entries)
             self._connection.execute("DELETE FROM documents WHERE number = ?", (number,))
+        return len(found)
 
     def replace_tombstones(self, numbers: Numbers) -> None:
         """All of them, whatever was there before: for a repair, which puts the state itself."""
@@ -250,7 +263,7 @@ def create_catalog(folder: Path, facts: Mapping[str, dict[str, Any]]) -> None:
             edit = CatalogEdit(connection, path)
             for name, value in facts.items():
                 edit.put_fact(name, value)
-            edit.put_state(State(identity=new_identity()))
+            edit.replace_state(State(identity=new_identity()))
             connection.execute("COMMIT")
         finally:
             connection.close()

@@ -43,7 +43,8 @@ class Eligibility:
 
     def forget(self) -> None:
         """A new state has other documents."""
-        self._known.clear()
+        with self._guard:
+            self._known.clear()
 
     def _verify_fields(self, reader: CatalogReader) -> None:
         """Before the first filter is used on a small index: what a filter finds must be all there is."""

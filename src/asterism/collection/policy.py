@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+
+from ..errors import SettingError
+from ..settings import Settings
+
+MAY_BE_ZERO = ("drifted", "verified_bytes", "verified_catalog")
 
 
 @dataclass(frozen=True)
-class Policy:
+class Policy(Settings):
     """The defaults suit collections of any size; tests pass others to reach every case with a few documents.
 
     batch_documents     that are encoded and committed together, at most
@@ -37,3 +42,11 @@ class Policy:
     verified_bytes: int = 1 << 30
     verified_catalog: int = 1 << 22
     filters_kept: int = 16
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            least = 0 if field.name in MAY_BE_ZERO else 1
+            if isinstance(value, bool) or not isinstance(value, int | float) or not value >= least:
+                raise SettingError(f"{field.name} is {value!r}, expected a number of at least {least}")

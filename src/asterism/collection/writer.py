@@ -58,7 +58,7 @@ class CollectionWriter:
         self._folder = folder
         self._catalog = catalog
         self._snapshot = snapshot
-        self._base = base
+        self._known_base: Base | None = base
         self._views = views
         self._policy = policy
         self._threads = cores(views.multi.threads if views.multi is not None else 0)
@@ -101,7 +101,8 @@ class CollectionWriter:
         moved: Sequence[int] = (),
     ) -> None:
         """A segment and a commit; `replaced` documents leave tombstones, `moved` ones are in no segment."""
-        with self._making(self._base) as maker:
+        base = self._take_base()
+        with self._making(base) as maker:
             first = maker.state.next_number
             part, size = maker.write_segment(np.arange(first, first + len(documents)), content)
             state = add_part(maker.state, part, len(documents), len(replaced))
@@ -112,11 +113,12 @@ class CollectionWriter:
                     edit.remove(moved)
                 edit.insert(first, documents)
                 state = edit.put_state(state)
-        self._base = self._base.with_segment(state, maker.codec, maker.dense_dimensions, size)
+        self._known_base = base.with_segment(state, maker.codec, maker.dense_dimensions, size)
         self._settle_if_much()
 
     def delete(self, ids: Sequence[str], missing_ok: bool = False) -> int:
         """Remove documents; returns how many there were."""
+        base = self._take_base()
         with self._catalog.writing() as edit:
             known = edit.numbers_of(list(dict.fromkeys(ids)))
             missing = [id for id in ids if id not in known]
@@ -125,12 +127,12 @@ class CollectionWriter:
             state = edit.state()
             edit.bury(list(known.values()))
             state = edit.put_state(replace(state, documents=state.documents - len(known)))
-        self._base = replace(self._base, state=state)
+        self._known_base = replace(base, state=state)
         return len(known)
 
     def settle(self) -> None:
         """Cluster what has grown, retrain what has drifted, merge small segments: the documents stay the same."""
-        young = len(self._base.sizes) - self._first_young()
+        young = len(self._base().sizes) - self._first_young()
         if self._may_want_training():
             snapshot = self._snapshot()
             if self._wants_training(snapshot):
@@ -147,8 +149,8 @@ class CollectionWriter:
             with self._catalog.writing() as edit:
                 edit.clear_tombstones(edit.tombstones())
                 edit.put_state(replace(snapshot.state, codec=None, segments=()))
+            self._known_base = None
             self._remove(snapshot.state.folders)
-            self._base = Base.from_snapshot(self._snapshot())
         elif self._wants_training(snapshot):
             self._rewrite(snapshot, snapshot.segments, training=True)
         elif len(snapshot.segments) > 1 or not snapshot.kept.all():
@@ -157,7 +159,7 @@ class CollectionWriter:
 
     def _settle_if_much(self) -> None:
         """In the middle of a long add: bound the disk space of floats, and the number of segments."""
-        base, policy = self._base, self._policy
+        base, policy = self._base(), self._policy
         if base.is_flat and base.tokens >= policy.most_flat_tokens:
             self.settle()
         elif len(base.sizes) >= policy.most_segments and base.is_flat:
@@ -166,12 +168,23 @@ class CollectionWriter:
         elif len(base.sizes) >= policy.most_segments:
             self.settle()
 
+    def _base(self) -> Base:
+        """What the next segment builds on."""
+        if self._known_base is None:
+            self._known_base = Base.from_snapshot(self._snapshot())
+        return self._known_base
+
+    def _take_base(self) -> Base:
+        """The same for a commit: forgotten until the commit is known to have gone through, then set anew."""
+        base, self._known_base = self._base(), None
+        return base
+
     def _first_young(self) -> int:
-        return first_young([size.cost for size in self._base.sizes])
+        return first_young([size.cost for size in self._base().sizes])
 
     def _may_want_training(self) -> bool:
         """Whether training might be due, from what is known without opening a segment: an upper bound."""
-        base, policy = self._base, self._policy
+        base, policy = self._base(), self._policy
         if base.codec is None:
             return False
         if base.codec.untrained:
@@ -186,7 +199,7 @@ class CollectionWriter:
         if snapshot.codec.untrained:
             return tokens >= self._policy.flat_tokens
         outgrown = tokens >= self._policy.outgrown * snapshot.codec.tokens
-        return tokens > 0 and (outgrown or self._base.drift() >= self._policy.drifted)
+        return tokens > 0 and (outgrown or self._base().drift() >= self._policy.drifted)
 
     def _rewrite(self, snapshot: Snapshot, young: Sequence[StoredSegment], training: bool = False) -> None:
         """The last segments as one, without deleted documents; if they are all, perhaps with a new codec.
@@ -194,6 +207,7 @@ class CollectionWriter:
         What is read is verified first: damage is not copied under a new checksum.
         """
         verify_folders((folder for stored in young for folder in stored.folders), self._threads)
+        self._known_base = None
         with self._making(Base.from_snapshot(snapshot)) as maker:
             merger = SegmentMerger(maker, snapshot)
             if training:
@@ -207,7 +221,6 @@ class CollectionWriter:
                 edit.put_state(replace(maker.state, segments=(*kept, *parts)))
         old = snapshot.state.folders - maker.state.folders | {stored.part.name for stored in young}
         self._remove(old)  # whoever has them mapped goes on reading them
-        self._base = Base.from_snapshot(self._snapshot())
 
     @contextmanager
     def _making(self, base: Base) -> Iterator[SegmentMaker]:

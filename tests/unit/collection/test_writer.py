@@ -14,7 +14,7 @@ from asterism.collection import collection as collection_module
 from asterism.collection.catalog import Catalog, CatalogEdit
 from asterism.collection.collection import Collection
 from asterism.documents.document import Document
-from asterism.errors import IndexBusy
+from asterism.errors import IndexBusy, IndexFolderError
 from asterism.storage import lock
 from tests.conftest import make_vectors, tokens_only
 from tests.unit.collection.groups import D, compact, found, ids_of, put
@@ -136,3 +136,54 @@ def test_deleting_between_two_additions(collection: Collection) -> None:
     reader = Collection.open(collection.path)
     assert sorted(document.id for document in reader.documents()) == ["0-1", "0-2", "0-3", "0-4", "a"]
     reader.check()
+
+
+def test_a_commit_that_reports_an_error_although_it_went_through(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next write of the same writer builds on what is stored, not on what it believes."""
+    committed = Catalog.writing
+
+    @contextmanager
+    def fails_after_the_commit(self: Catalog) -> Iterator[CatalogEdit]:
+        with committed(self) as edit:
+            yield edit
+        raise IndexFolderError("disk I/O error")
+
+    with collection.writing() as writer:
+        writer.add([Document("a", "text")], tokens_only(make_vectors(1, D, shortest=1)))
+        for change in (
+            lambda: writer.delete(["0-1"]),
+            lambda: writer.add([Document("b", "text")], tokens_only(make_vectors(1, D, seed=2, shortest=1))),
+            writer.compact,
+        ):
+            with monkeypatch.context() as patch, pytest.raises(IndexFolderError, match="disk I/O"):
+                patch.setattr(Catalog, "writing", fails_after_the_commit)
+                change()
+        writer.add([Document("c", "text")], tokens_only(make_vectors(1, D, seed=3, shortest=1)))
+    reader = Collection.open(collection.path)
+    reader.check()
+    assert sorted(document.id for document in reader.documents()) == ["0-0", "0-2", "0-3", "0-4", "a", "b", "c"]
+
+
+def test_a_writer_that_is_kept_too_long_is_refused(collection: Collection) -> None:
+    with collection.writing() as writer:
+        pass
+    with collection.writing() as other:
+        other.delete(["0-1"])
+    with pytest.raises(IndexFolderError, match="has changed since its state was read"):
+        writer.add([Document("c", "text")], tokens_only(make_vectors(1, D, seed=3, shortest=1)))
+    collection.check()
+    assert len(list(collection.documents())) == 4
+
+
+def test_documents_that_went_after_they_were_admitted(collection: Collection) -> None:
+    with collection.writing() as writer:
+        documents = [Document("0-0", "again")]
+        admitted = writer.admit(documents, True)
+        writer.delete(["0-0"])
+        writer.compact()
+        with pytest.raises(IndexFolderError, match="gone already"):
+            writer.add_admitted(admitted, tokens_only(make_vectors(1, D, shortest=1)))
+    collection.check()
+    assert len(list(collection.documents())) == 4

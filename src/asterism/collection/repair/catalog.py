@@ -92,7 +92,7 @@ def _rebuild(folder: Path, manifest: dict[str, Any]) -> tuple[dict[str, dict[str
             Facts(facts, str(folder / CATALOG)).read("views", Views.from_json)  # needed to encode
             for name, value in facts.items():
                 edit.put_fact(name, value)
-            edit.put_state(_next_state(folder, salvage.state, salvage.numbers))
+            edit.replace_state(_next_state(folder, salvage.state, salvage.numbers))
     finally:
         catalog.close()
     with suppress(FileNotFoundError):
