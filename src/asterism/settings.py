@@ -53,12 +53,12 @@ class Settings:
         return cls(**keywords)
 
 
-def _one_of(name: str, value: object, choices: tuple[object, ...]) -> None:
+def _check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
     if value not in choices:
         raise SettingError(f"{name} is {value!r}, expected one of {', '.join(repr(c) for c in choices)}")
 
 
-def whole_number(name: str, value: Any, least: int, most: int = LARGEST) -> int:
+def check_whole_number(name: str, value: Any, least: int, most: int = LARGEST) -> int:
     """`value` as an int from `least` to `most`; NumPy's integers count, booleans do not."""
     try:
         number = operator.index(value)
@@ -69,7 +69,7 @@ def whole_number(name: str, value: Any, least: int, most: int = LARGEST) -> int:
     return number
 
 
-def cores(threads: int) -> int:
+def count_threads(threads: int) -> int:
     """`threads`, or for 0 as many as this process may use."""
     if threads:
         return threads
@@ -101,11 +101,11 @@ class TokenBuild(Settings):
     def __post_init__(self) -> None:
         """Check every value."""
         for name in ("bits", "fixed", "seed", "centroids"):
-            object.__setattr__(self, name, whole_number(name, getattr(self, name), 0))
-        object.__setattr__(self, "threads", whole_number("threads", self.threads, 0, MOST_THREADS))
-        _one_of("bits", self.bits, get_args(Bits))
-        _one_of("levels", self.levels, get_args(Levels))
-        _one_of("refinement", self.refinement, get_args(Refinement))
+            object.__setattr__(self, name, check_whole_number(name, getattr(self, name), 0))
+        object.__setattr__(self, "threads", check_whole_number("threads", self.threads, 0, MOST_THREADS))
+        _check_choice("bits", self.bits, get_args(Bits))
+        _check_choice("levels", self.levels, get_args(Levels))
+        _check_choice("refinement", self.refinement, get_args(Refinement))
         if self.refinement != "none" and self.bits >= 16:
             raise SettingError(f"refinement={self.refinement!r} needs bits 1, 2 or 4, not {self.bits}")
 
@@ -143,11 +143,11 @@ class TokenSearch(Settings):
 
     def __post_init__(self) -> None:
         """Check every value."""
-        _one_of("method", self.method, get_args(TokenMethod))
-        _one_of("imputation", self.imputation, get_args(Imputation))
+        _check_choice("method", self.method, get_args(TokenMethod))
+        _check_choice("imputation", self.imputation, get_args(Imputation))
         for name in ("probes", "candidates", "refine", "rescore", "retrieved", "cluster_tokens"):
-            object.__setattr__(self, name, whole_number(name, getattr(self, name), 0))
-        object.__setattr__(self, "threads", whole_number("threads", self.threads, 1, MOST_THREADS))
+            object.__setattr__(self, name, check_whole_number(name, getattr(self, name), 0))
+        object.__setattr__(self, "threads", check_whole_number("threads", self.threads, 1, MOST_THREADS))
         if (
             isinstance(self.confidence, bool)
             or not isinstance(self.confidence, float | int)
@@ -184,15 +184,15 @@ class HybridSearch(Settings):
 
     def __post_init__(self) -> None:
         """Check every value."""
-        _one_of("fusion", self.fusion, get_args(Fusion))
-        object.__setattr__(self, "depth", whole_number("depth", self.depth, 0))
+        _check_choice("fusion", self.fusion, get_args(Fusion))
+        object.__setattr__(self, "depth", check_whole_number("depth", self.depth, 0))
         if self.weights is not None:
-            object.__setattr__(self, "weights", _weights(self.weights))
+            object.__setattr__(self, "weights", _check_weights(self.weights))
         if not isinstance(self.tokens, TokenSearch | None):
             raise SettingError(f"tokens is a {type(self.tokens).__name__}, expected TokenSearch(...) or None")
 
 
-def _weights(given: Any) -> tuple[float, float, float]:
+def _check_weights(given: Any) -> tuple[float, float, float]:
     try:
         dense, lexical, multi = (float(weight) for weight in given)
         right = all(0 <= weight < math.inf for weight in (dense, lexical, multi)) and dense + lexical + multi > 0
@@ -228,12 +228,12 @@ class EncoderSettings(Settings):
 
     def __post_init__(self) -> None:
         """Check every value."""
-        _one_of("precision", self.precision, get_args(Precision))
-        _one_of("runtime", self.runtime, get_args(Runtime))
-        _one_of("long", self.long, get_args(LongText))
+        _check_choice("precision", self.precision, get_args(Precision))
+        _check_choice("runtime", self.runtime, get_args(Runtime))
+        _check_choice("long", self.long, get_args(LongText))
         for name in ("document_length", "query_length", "cls_every"):
-            object.__setattr__(self, name, whole_number(name, getattr(self, name), 0))
-        object.__setattr__(self, "threads", whole_number("threads", self.threads, 0, MOST_THREADS))
-        object.__setattr__(self, "batch_tokens", whole_number("batch_tokens", self.batch_tokens, 1))
+            object.__setattr__(self, name, check_whole_number(name, getattr(self, name), 0))
+        object.__setattr__(self, "threads", check_whole_number("threads", self.threads, 0, MOST_THREADS))
+        object.__setattr__(self, "batch_tokens", check_whole_number("batch_tokens", self.batch_tokens, 1))
         if self.runtime == "torch" and self.precision != "float32":
             raise SettingError(f"precision={self.precision!r} needs runtime='onnx', not 'torch'")

@@ -24,7 +24,7 @@ from ..storage.byte_correction import is_row_checksum, row_checksum
 from ..storage.facts import Facts
 from ..storage.faults import damaged
 from .connections import CATALOG, SCHEMA, Connections, connect, translate_errors
-from .filters import Compare, Kind, OneOf, Value, fields_of
+from .filters import Compare, Kind, OneOf, Value, list_fields
 from .state import Numbers, State, fingerprint, new_identity
 
 AT_ONCE = 500  # parameters of one statement
@@ -105,9 +105,9 @@ class CatalogReader:
 
     def tombstones(self) -> Numbers:
         """Numbers of documents that segments still hold and that are gone, rising."""
-        return self._numbers("SELECT number FROM tombstones ORDER BY number")
+        return self._read_numbers("SELECT number FROM tombstones ORDER BY number")
 
-    def numbers_of(self, ids: Sequence[str]) -> dict[str, int]:
+    def find_numbers(self, ids: Sequence[str]) -> dict[str, int]:
         """Of those ids that exist."""
         found: dict[str, int] = {}
         for start in range(0, len(ids), AT_ONCE):
@@ -126,14 +126,14 @@ class CatalogReader:
                 found[row[0]] = read_document(row, self.path)
         return found
 
-    def every_document(self) -> Iterator[tuple[int, Document]]:
+    def iterate_documents(self) -> Iterator[tuple[int, Document]]:
         """In the order in which they were added."""
         for row in self._connection.execute("SELECT * FROM documents ORDER BY number"):
             yield row[0], read_document(row, self.path)
 
-    def all_numbers(self) -> Numbers:
+    def read_all_numbers(self) -> Numbers:
         """Of all documents, rising."""
-        return np.sort(self._numbers("SELECT number FROM documents"))
+        return np.sort(self._read_numbers("SELECT number FROM documents"))
 
     def match(self, condition: Compare | OneOf) -> Iterator[Numbers]:
         """Numbers of the documents for which a comparison holds, in parts, in no order, some perhaps repeated."""
@@ -146,12 +146,14 @@ class CatalogReader:
                 for first in range(0, len(values), AT_ONCE):
                     part = values[first : first + AT_ONCE]
                     marks = ",".join("?" * len(part))
-                    yield self._numbers(f"{start} AND kind = ? AND value IN ({marks})", condition.field, kind, *part)
+                    yield self._read_numbers(
+                        f"{start} AND kind = ? AND value IN ({marks})", condition.field, kind, *part
+                    )
         elif condition.sign == "any":
-            yield self._numbers(start, condition.field)
+            yield self._read_numbers(start, condition.field)
         else:
             compared = f"{start} AND kind = ? AND value {condition.sign} ?"
-            yield self._numbers(compared, condition.field, condition.kind, condition.value)
+            yield self._read_numbers(compared, condition.field, condition.kind, condition.value)
 
     def check(self) -> None:
         """Everything that SQLite and our checksums can tell; raises DamagedIndex."""
@@ -161,14 +163,14 @@ class CatalogReader:
         for row in self._connection.execute("SELECT name, value, crc32 FROM facts"):
             read_fact(row, self.path)
         balance = 0  # of all fields that there must be, less those that there are: the order does not matter
-        for number, document in self.every_document():
-            balance += sum(hash(repr((*entry, number))) for entry in fields_of(document.metadata))
+        for number, document in self.iterate_documents():
+            balance += sum(hash(repr((*entry, number))) for entry in list_fields(document.metadata))
         for row in self._connection.execute("SELECT name, kind, value, number FROM fields"):
             balance -= hash(repr(row))  # a repr, because hash(-1) is hash(-2), and that of "a" is that of b"a"
         if balance:
             raise damaged(self.path, "has fields that are not those of its documents")
 
-    def _numbers(self, statement: str, *parameters: object) -> Numbers:
+    def _read_numbers(self, statement: str, *parameters: object) -> Numbers:
         rows = self._connection.execute(statement, parameters)
         try:
             return np.fromiter((row[0] for row in rows), np.int64)
@@ -206,9 +208,9 @@ class CatalogEdit(CatalogReader):
             metadata = json.dumps(document.metadata, ensure_ascii=False, separators=(",", ":"))
             content = (number, document.id, document.title, document.text, metadata)
             self._connection.execute(
-                "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?)", (*content, row_checksum(_content(*content)))
+                "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?)", (*content, row_checksum(_join_columns(*content)))
             )
-            entries = [(*entry, number) for entry in fields_of(document.metadata)]
+            entries = [(*entry, number) for entry in list_fields(document.metadata)]
             self._connection.executemany("INSERT INTO fields VALUES (?, ?, ?, ?)", entries)
 
     def bury(self, numbers: Sequence[int]) -> None:
@@ -220,7 +222,7 @@ class CatalogEdit(CatalogReader):
     def remove(self, numbers: Sequence[int]) -> None:
         """Remove documents that no segment holds any more."""
         for number, document in self.documents(numbers).items():
-            entries = [(*entry, number) for entry in fields_of(document.metadata)]
+            entries = [(*entry, number) for entry in list_fields(document.metadata)]
             condition = "name = ? AND kind = ? AND value = ? AND number = ?"
             self._connection.executemany(f"DELETE FROM fields WHERE {condition}", entries)
             self._connection.execute("DELETE FROM documents WHERE number = ?", (number,))
@@ -256,7 +258,7 @@ def create_catalog(folder: Path, facts: Mapping[str, dict[str, Any]]) -> None:
             connection.close()
 
 
-def _content(number: int, id: str, title: str, text: str, metadata: str) -> bytes:
+def _join_columns(number: int, id: str, title: str, text: str, metadata: str) -> bytes:
     """What a row's checksum is of."""
     return "\0".join((str(number), id, title, text, metadata)).encode("utf-8", "surrogatepass")
 
@@ -278,7 +280,9 @@ def read_document(row: Sequence[Any], path: Path) -> Document:
     """A row of `documents`, if its checksum is right."""
     number, id, title, text, metadata, checksum = row
     texts = (id, title, text, metadata)
-    if not all(isinstance(value, str) for value in texts) or not is_row_checksum(_content(number, *texts), checksum):
+    if not all(isinstance(value, str) for value in texts) or not is_row_checksum(
+        _join_columns(number, *texts), checksum
+    ):
         raise _changed(path, f"document {str(id)[:60]!r}")
     try:
         return Document(id=id, text=text, title=title, metadata=parse_json(metadata))

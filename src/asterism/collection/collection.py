@@ -23,11 +23,11 @@ import numpy.typing as npt
 
 from ..documents.document import Document
 from ..errors import IndexExists, IndexFolderError, UnknownDocument
-from ..settings import TokenSearch, cores, whole_number
+from ..settings import TokenSearch, check_whole_number, count_threads
 from ..storage.arrays import verify_folders
-from ..storage.faults import damaged, writes_reported
-from ..storage.folders import folder_in_the_making, sweep_parts
-from ..storage.lock import nobody_writing, writing
+from ..storage.faults import damaged, report_write_errors
+from ..storage.folders import make_folder_beside, sweep_parts
+from ..storage.lock import hold_writer_lock, keep_writers_out
 from ..storage.manifest import read_manifest
 from ..views.eligible import Mask
 from ..views.hits import SearchHits
@@ -35,7 +35,7 @@ from .base import Base
 from .catalog import Catalog, CatalogReader, create_catalog
 from .eligibility import Eligibility
 from .filter_parsing import parse_filter
-from .filters import fulfils
+from .filters import is_fulfilled
 from .format import KIND, PATIENCE, REPAIR, VERSION, read_views, write_collection_manifest
 from .kept_views import Views
 from .policy import Policy
@@ -82,7 +82,7 @@ class Collection:
         if os.path.lexists(target):
             raise IndexExists(f"{target} exists already: choose another path, open it, or remove it first")
         facts = {"views": views.to_json(), "model": model}
-        with folder_in_the_making(target) as temporary, writes_reported(target):
+        with make_folder_beside(target) as temporary, report_write_errors(target):
             create_catalog(temporary, facts)
             write_collection_manifest(temporary, **facts)
         return cls.open(target, policy)
@@ -116,7 +116,7 @@ class Collection:
     def writing(self) -> Iterator[CollectionWriter]:
         """Hold the writer's lock: IndexBusy if another does. Each of the writer's calls commits by itself."""
         self._refuse_closed()
-        with writing(self.path, PATIENCE), writes_reported(self.path):
+        with hold_writer_lock(self.path, PATIENCE), report_write_errors(self.path):
             self._catalog.recover()
             if not self._has_newest_format:
                 self._upgrade()
@@ -152,7 +152,7 @@ class Collection:
     def get(self, ids: Sequence[str]) -> list[Document]:
         """In the order of the ids; UnknownDocument if one is missing."""
         with self.reading() as reader:
-            numbers = reader.numbers_of(list(ids))
+            numbers = reader.find_numbers(list(ids))
             for id in ids:
                 if id not in numbers:
                     raise UnknownDocument(f"there is no document with the id {id!r} in {self.path}")
@@ -162,12 +162,12 @@ class Collection:
     def known(self, ids: Sequence[str]) -> set[str]:
         """Those of the ids that are in the collection."""
         with self.reading() as reader:
-            return set(reader.numbers_of(list(ids)))
+            return set(reader.find_numbers(list(ids)))
 
     def documents(self) -> Iterator[Document]:
         """All of them, in the order in which they were added, as of now."""
         with self.reading() as reader:
-            numbers = reader.all_numbers()
+            numbers = reader.read_all_numbers()
         for start in range(0, len(numbers), 256):
             with self.reading() as reader:  # closed before the caller, who may read and write meanwhile, goes on
                 found = reader.documents(numbers[start : start + 256].tolist())
@@ -200,7 +200,7 @@ class Collection:
 
         def search(snapshot: Snapshot, eligible: Mask | None) -> SearchHits:
             if snapshot.multi is None:
-                whole_number("k", k, 1)
+                check_whole_number("k", k, 1)
                 return SearchHits.none(1)
             searcher = snapshot.multi.with_settings(settings)
             return searcher.search(searcher.gather([query]), k, eligible)
@@ -212,7 +212,7 @@ class Collection:
     ) -> tuple[Document, T]:
         """A document, and what `look` returns for its place in the newest state, given the eligible documents."""
         with self.reading() as reader:
-            number = reader.numbers_of([id]).get(id)
+            number = reader.find_numbers([id]).get(id)
             if number is None:
                 raise UnknownDocument(f"there is no document with the id {id!r} in {self.path}")
             document = reader.documents([number])[number]
@@ -236,15 +236,15 @@ class Collection:
         """
         read_manifest(self.path, KIND, VERSION)
         self.snapshot()  # undoes what a killed writer left, which needs the lock
-        with nobody_writing(self.path, CHECK_PATIENCE), self.reading() as reader:
+        with keep_writers_out(self.path, CHECK_PATIENCE), self.reading() as reader:
             reader.check()
             snapshot = Snapshot.open(self.path, reader, reader.state(), None)
             self._check_views(snapshot, read_views(reader))
-            if not np.array_equal(snapshot.numbers[snapshot.kept], reader.all_numbers()):
+            if not np.array_equal(snapshot.numbers[snapshot.kept], reader.read_all_numbers()):
                 raise damaged(self.path, "has segments and a catalog that do not hold the same documents")
         if snapshot.codec is not None:
             snapshot.codec.verify()
-        verify_folders((folder for stored in snapshot.segments for folder in stored.folders), cores(0))
+        verify_folders((folder for stored in snapshot.segments for folder in stored.folders), count_threads(0))
 
     def bytes(self) -> int:
         """Size of all files that belong to the newest state."""
@@ -281,7 +281,7 @@ class Collection:
             return None
         if filter is not None:  # whatever the fields say: nobody sees a document that does not fulfil the filter
             condition = parse_filter(filter)
-            if not all(fulfils(condition, document.metadata) for document in documents.values()):
+            if not all(is_fulfilled(condition, document.metadata) for document in documents.values()):
                 raise damaged(self.path, "has fields that are not those of its documents")
         found = []
         for row, values in zip(hits.ids, hits.scores, strict=True):
@@ -294,7 +294,7 @@ class Collection:
         """Before the first search of a small index, read what it will read once and compare checksums."""
         segments = [stored for stored in snapshot.segments if stored.part.name not in self._verified]
         if segments and sum(stored.bytes for stored in segments) <= self.policy.verified_bytes:
-            verify_folders((folder for stored in segments for folder in stored.folders), cores(0))
+            verify_folders((folder for stored in segments for folder in stored.folders), count_threads(0))
         self._verified |= {stored.part.name for stored in segments}
 
     def _upgrade(self) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from ..errors import DamagedIndex, IndexBusy, IndexFolderError
 from ..files.regular_files import stream_regular
 from ..storage.faults import damaged, unreadable
-from ..storage.lock import writing
+from ..storage.lock import hold_writer_lock
 
 CATALOG = "catalog.sqlite"
 WAIT_SECONDS = 30.0
@@ -63,7 +63,7 @@ class Connections:
     def reading(self) -> Iterator[sqlite3.Connection]:
         """Within a transaction that sees one committed state."""
         with translate_errors(self._path):
-            connection = self._reader()
+            connection = self._borrow_reader()
             try:
                 self._begin(connection)
                 yield connection
@@ -84,7 +84,7 @@ class Connections:
         for connection in spare:
             connection.close()
 
-    def _reader(self) -> _Connection:
+    def _borrow_reader(self) -> _Connection:
         stale: list[_Connection] = []
         with suppress(OSError), self._guard:
             status = os.stat(self._path)
@@ -101,12 +101,12 @@ class Connections:
 
     def _begin(self, connection: _Connection) -> None:
         try:
-            _look(connection)
+            _start_reading(connection)
         except sqlite3.OperationalError as error:
             if "readonly" not in str(error):
                 raise
             self.undo_killed_commit()
-            _look(connection)
+            _start_reading(connection)
         if not connection.checked:
             check_schema(connection, self._path)
             connection.checked = True
@@ -114,7 +114,7 @@ class Connections:
     def undo_killed_commit(self) -> None:
         """Bring back the state before a commit in whose middle a writer was killed; not for who holds the lock."""
         try:
-            with writing(self._path.parent, RECOVERY_PATIENCE), self.writing():
+            with hold_writer_lock(self._path.parent, RECOVERY_PATIENCE), self.writing():
                 pass  # connecting looks at the tables, before which SQLite undoes it
         except (sqlite3.OperationalError, IndexFolderError) as error:
             if isinstance(error, DamagedIndex):
@@ -134,7 +134,7 @@ class Connections:
         connection.close()
 
 
-def _look(connection: sqlite3.Connection) -> None:
+def _start_reading(connection: sqlite3.Connection) -> None:
     """Begin, and read something: BEGIN alone takes no lock, so that others could commit."""
     if not connection.in_transaction:
         connection.execute("BEGIN")
@@ -170,12 +170,12 @@ def connect(path: Path, mode: str) -> _Connection:
 
 def check_schema(connection: sqlite3.Connection, path: Path) -> None:
     """Triggers, views or other tables would be somebody's program: only the tables of ours are used."""
-    if connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall() != _schema():
+    if connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall() != _build_schema():
         raise damaged(path, "has other tables than asterism makes")
 
 
 @cache
-def _schema() -> list[tuple[object, ...]]:
+def _build_schema() -> list[tuple[object, ...]]:
     with sqlite3.connect(":memory:") as connection:
         connection.executescript(SCHEMA)
         found = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()

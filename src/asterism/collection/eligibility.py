@@ -9,7 +9,7 @@ from typing import Any
 
 from ..views.eligible import Mask
 from .catalog import CatalogReader
-from .filter_parsing import canonical, parse_filter
+from .filter_parsing import parse_filter, to_canonical_text
 from .policy import Policy
 from .snapshot import Snapshot
 
@@ -29,7 +29,7 @@ class Eligibility:
         if filter is None:
             return None if snapshot.state.documents == len(snapshot.numbers) else snapshot.kept
         condition = parse_filter(filter)
-        key = (snapshot.state.generation, canonical(filter))
+        key = (snapshot.state.generation, to_canonical_text(filter))
         found = self._known.get(key)
         if found is None:
             self._verify_fields(reader)

@@ -67,7 +67,7 @@ class Not:
 Condition = Compare | OneOf | Every | Either | Not
 
 
-def stored_value(value: str | float | bool | None) -> tuple[Kind, Value]:
+def to_stored_value(value: str | float | bool | None) -> tuple[Kind, Value]:
     """A scalar of JSON as it is stored and compared."""
     if value is None:
         return "null", 0
@@ -78,7 +78,7 @@ def stored_value(value: str | float | bool | None) -> tuple[Kind, Value]:
     return "number", value
 
 
-def fields_of(metadata: Mapping[str, Any]) -> set[tuple[str, Kind, Value]]:
+def list_fields(metadata: Mapping[str, Any]) -> set[tuple[str, Kind, Value]]:
     """Every field that a filter can ask for, with its value; a list gives one for each element."""
     found: set[tuple[str, Kind, Value]] = set()
 
@@ -93,17 +93,17 @@ def fields_of(metadata: Mapping[str, Any]) -> set[tuple[str, Kind, Value]]:
             for element in value:
                 visit(name, element)
         else:
-            found.add((name, *stored_value(value)))
+            found.add((name, *to_stored_value(value)))
 
     for name, value in metadata.items():
         visit(name, value)
     return found
 
 
-def fulfils(condition: Condition, metadata: Mapping[str, Any]) -> bool:
+def is_fulfilled(condition: Condition, metadata: Mapping[str, Any]) -> bool:
     """Whether a document with these metadata is one that the catalog finds for the condition."""
     fields: Fields = {}
-    for name, kind, value in fields_of(metadata):
+    for name, kind, value in list_fields(metadata):
         fields.setdefault(name, []).append((kind, value))
     return _holds(condition, fields)
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, get_args
 
 from ..errors import InputError
-from ..settings import VIEWS, Terms, TokenBuild, View, whole_number
+from ..settings import VIEWS, Terms, TokenBuild, View, check_whole_number
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Views:
 
     def __post_init__(self) -> None:
         """Check what is not a setting of its own."""
-        object.__setattr__(self, "most_vectors", whole_number("most_vectors", self.most_vectors, 0))
+        object.__setattr__(self, "most_vectors", check_whole_number("most_vectors", self.most_vectors, 0))
 
     @cached_property
     def names(self) -> tuple[View, ...]:
@@ -39,7 +39,7 @@ class Views:
 
     def to_json(self) -> dict[str, Any]:
         """For the catalog; threads are no property of what is stored."""
-        multi = None if self.multi is None else without_threads(self.multi)
+        multi = None if self.multi is None else drop_threads(self.multi)
         return {"multi": multi, "dense": self.dense, "lexical": self.lexical, "most_vectors": self.most_vectors}
 
     @classmethod
@@ -52,6 +52,6 @@ class Views:
         return cls(multi, dense, lexical, stored.get("most_vectors", 0))
 
 
-def without_threads(build: TokenBuild) -> dict[str, Any]:
+def drop_threads(build: TokenBuild) -> dict[str, Any]:
     """The settings that say what is stored."""
     return {name: value for name, value in asdict(build).items() if name != "threads"}

@@ -18,11 +18,11 @@ from ..storage.manifest import write_manifest
 from ..views.dense.writer import write_dense
 from ..views.lexical.writer import write_lexical
 from ..views.tokens.codec_files import write_codec
-from ..views.tokens.residual_codec import ResidualCodec, flat_codec
+from ..views.tokens.residual_codec import ResidualCodec, make_flat_codec
 from ..views.tokens.stream import TokenStream
 from ..views.tokens.writer import write_tokens
 from .base import Base, Size
-from .kept_views import Views, without_threads
+from .kept_views import Views, drop_threads
 from .policy import Policy
 from .state import Numbers, Part, State
 from .stored_parts import (
@@ -64,18 +64,18 @@ class SegmentMaker:
         made: dict[str, Any] = {}
         size = Size(documents)
         if self.views.multi is not None:
-            vectors = given(content.multi, "token vectors")
-            codec = self._codec_for(vectors.flat.shape[1])
+            vectors = require_given(content.multi, "token vectors")
+            codec = self._get_codec(vectors.flat.shape[1])
             made["multi"] = self.encode_tokens(name, [vectors], documents, len(vectors.flat), codec)
             size = replace(size, tokens=len(vectors.flat), left_over=made["multi"]["left_over"])
         if self.views.dense:
-            rows = given(content.dense, "dense vectors")
+            rows = require_given(content.dense, "dense vectors")
             self.dense_dimensions = self.dense_dimensions or rows.shape[1]
             graph = documents >= self.policy.graph_documents
             facts = write_dense(inside / "dense", [rows], documents, self.dense_dimensions, graph, self.threads)
             made["dense"] = asdict(facts)
         if self.views.lexical:
-            terms = given(content.lexical, "terms")
+            terms = require_given(content.lexical, "terms")
             mean = self.mean_length(self.base.sizes, int(terms.weights.sum()), documents)
             written = write_lexical(inside / "lexical", terms, mean)
             made["lexical"] = asdict(written)
@@ -103,7 +103,7 @@ class SegmentMaker:
         name = self.make_folder("codec")
         facts = write_codec(self.folder / name, codec)
         content = {"kind": CODEC_KIND, "version": CODEC_VERSION, "tokens": tokens, "left_over": left_over}
-        content |= {"settings": without_threads(build), "codec": facts}
+        content |= {"settings": drop_threads(build), "codec": facts}
         part = Part(name, write_manifest(self.folder / name, content, CODEC_FACTS))
         self.state = replace(self.state, codec=part)
         self.codec = open_stored_codec(self.folder, part)
@@ -118,7 +118,7 @@ class SegmentMaker:
         facts = write_tokens(self.folder, target, stream, documents, tokens, codec.codec, codec.settings, self.threads)
         left_over = 0.0
         if codec.tokens and tokens:
-            left_over = codec.codec.left_over(sample_vectors(vectors, tokens), self.threads)
+            left_over = codec.codec.measure_left_over(sample_vectors(vectors, tokens), self.threads)
         return {"codec": codec.part.name, "left_over": left_over, "segment": asdict(facts)}
 
     def mean_length(self, kept: Iterable[Size], length: int, documents: int) -> float | None:
@@ -130,20 +130,20 @@ class SegmentMaker:
             documents += size.documents
         return max(1.0, length / documents)
 
-    def _codec_for(self, dimensions: int) -> StoredCodec:
+    def _get_codec(self, dimensions: int) -> StoredCodec:
         """The collection's, which begins flat: floats under one centroid."""
         codec = self.codec
         if codec is None:
-            build = given(self.views.multi, "token vectors")
+            build = require_given(self.views.multi, "token vectors")
             flat = replace(build, bits=max(16, build.bits), refinement="none", centroids=1)
-            codec = self.write_codec(flat_codec(dimensions, flat.bits), flat, 0, 0.0)
+            codec = self.write_codec(make_flat_codec(dimensions, flat.bits), flat, 0, 0.0)
         known = codec.codec.centroids.dimensions
         if dimensions != known:
             raise VectorsError(f"the vectors have {dimensions} dimensions, the index has {known}")
         return codec
 
 
-def given(value: T | None, what: str) -> T:
+def require_given(value: T | None, what: str) -> T:
     """What every document must have in this collection."""
     if value is None:
         raise VectorsError(f"no {what} were given, expected those of every document")

@@ -23,7 +23,7 @@ from ..storage.faults import damaged
 from ..storage.manifest import read_manifest
 from ..views.dense.segment import DenseFacts, OpenDense, open_dense
 from ..views.lexical.segment import LexicalFacts, OpenLexical, open_lexical
-from ..views.tokens.codec_files import codec_files, open_codec
+from ..views.tokens.codec_files import list_codec_files, open_codec
 from ..views.tokens.residual_codec import ResidualCodec
 from ..views.tokens.segment import MOST_DOCUMENTS, OpenTokens, TokenFacts, open_tokens
 from .state import Numbers, Part
@@ -107,7 +107,7 @@ def open_stored_codec(folder: Path, part: Part) -> StoredCodec:
     facts = read_manifest(path, CODEC_KIND, CODEC_VERSION, CODEC_FACTS, part.crc32)
     settings = facts.read("settings", TokenBuild.from_json)
     codec = open_codec(path, facts.part("codec"), settings)
-    files = codec_files(facts.part("codec"))
+    files = list_codec_files(facts.part("codec"))
     return StoredCodec(part, path, codec, settings, facts.whole("tokens"), facts.number("left_over", 1e9), files)
 
 
@@ -115,7 +115,7 @@ def read_numbers(folder: Path, part: Part) -> Numbers:
     """Of the documents of a segment, whatever its views are like."""
     facts = read_manifest(folder / part.name, SEGMENT_KIND, SEGMENT_VERSION, SEGMENT_FACTS, part.crc32)
     if facts.whole("version") == 1:
-        facts = _as_now(facts)
+        facts = _upgrade_facts(facts)
     return read_array(
         folder / part.name / f"{NUMBERS}.npy", facts.files([f"{NUMBERS}.npy"])[f"{NUMBERS}.npy"], np.int64, 1
     )
@@ -127,7 +127,7 @@ def open_stored_segment(folder: Path, part: Part, codec: StoredCodec | None) -> 
     facts = read_manifest(inside, SEGMENT_KIND, SEGMENT_VERSION, SEGMENT_FACTS, part.crc32)
     first_format = facts.whole("version") == 1
     if first_format:
-        facts = _as_now(facts)
+        facts = _upgrade_facts(facts)
     documents, views = facts.whole("documents", most=MOST_DOCUMENTS), facts.part("views")
     own = MappedFolder(inside, facts.files([f"{NUMBERS}.npy"]))
     numbers = own.array(NUMBERS, np.int64, (documents,))
@@ -153,7 +153,7 @@ def _open_tokens(folder: Path, name: str, stored: Facts, codec: StoredCodec | No
     return StoredTokens(opened, stored.number("left_over", 1e9))
 
 
-def _as_now(facts: Facts) -> Facts:
+def _upgrade_facts(facts: Facts) -> Facts:
     """The first format had token vectors alone, and their arrays beside the numbers."""
     segment = facts.part("segment")
     listed = segment.part("files").content

@@ -19,11 +19,11 @@ import numpy as np
 from ..documents.document import Document
 from ..errors import DocumentError, IndexFolderError, UnknownDocument, VectorsError
 from ..representations import Representations
-from ..settings import cores
+from ..settings import count_threads
 from ..storage.arrays import verify_folders
 from ..storage.faults import refuse_lost_pages
 from ..storage.folders import remove_part
-from ..views.young_segments import first_young
+from ..views.young_segments import find_first_young
 from .base import Base, add_part
 from .catalog import Catalog
 from .kept_views import Views
@@ -61,7 +61,7 @@ class CollectionWriter:
         self._base = base
         self._views = views
         self._policy = policy
-        self._threads = cores(views.multi.threads if views.multi is not None else 0)
+        self._threads = count_threads(views.multi.threads if views.multi is not None else 0)
 
     def admit(self, documents: Sequence[Document], update: bool) -> Admitted:
         """Refuse ids that cannot be added, before anything is encoded."""
@@ -70,7 +70,7 @@ class CollectionWriter:
             twice = Counter(ids).most_common(1)[0][0]
             raise DocumentError(f"the id {twice!r} was given twice, expected each once: nothing of its batch was added")
         with self._catalog.reading() as reader:
-            known = reader.numbers_of(ids)
+            known = reader.find_numbers(ids)
         if known and not update:
             found = next(id for id in ids if id in known)
             advice = "pass update=True (--update) to replace it"
@@ -101,7 +101,7 @@ class CollectionWriter:
         moved: Sequence[int] = (),
     ) -> None:
         """A segment and a commit; `replaced` documents leave tombstones, `moved` ones are in no segment."""
-        with self._making(self._base) as maker:
+        with self._start_maker(self._base) as maker:
             first = maker.state.next_number
             part, size = maker.write_segment(np.arange(first, first + len(documents)), content)
             state = add_part(maker.state, part, len(documents), len(replaced))
@@ -118,7 +118,7 @@ class CollectionWriter:
     def delete(self, ids: Sequence[str], missing_ok: bool = False) -> int:
         """Remove documents; returns how many there were."""
         with self._catalog.writing() as edit:
-            known = edit.numbers_of(list(dict.fromkeys(ids)))
+            known = edit.find_numbers(list(dict.fromkeys(ids)))
             missing = [id for id in ids if id not in known]
             if missing and not missing_ok:
                 raise UnknownDocument(f"there is no document with the id {missing[0]!r}: nothing was deleted")
@@ -130,7 +130,7 @@ class CollectionWriter:
 
     def settle(self) -> None:
         """Cluster what has grown, retrain what has drifted, merge small segments: the documents stay the same."""
-        young = len(self._base.sizes) - self._first_young()
+        young = len(self._base.sizes) - self._find_first_young()
         if self._may_want_training():
             snapshot = self._snapshot()
             if self._wants_training(snapshot):
@@ -162,12 +162,12 @@ class CollectionWriter:
             self.settle()
         elif len(base.sizes) >= policy.most_segments and base.is_flat:
             snapshot = self._snapshot()
-            self._rewrite(snapshot, snapshot.segments[self._first_young() :])
+            self._rewrite(snapshot, snapshot.segments[self._find_first_young() :])
         elif len(base.sizes) >= policy.most_segments:
             self.settle()
 
-    def _first_young(self) -> int:
-        return first_young([size.cost for size in self._base.sizes])
+    def _find_first_young(self) -> int:
+        return find_first_young([size.cost for size in self._base.sizes])
 
     def _may_want_training(self) -> bool:
         """Whether training might be due, from what is known without opening a segment: an upper bound."""
@@ -194,7 +194,7 @@ class CollectionWriter:
         What is read is verified first: damage is not copied under a new checksum.
         """
         verify_folders((folder for stored in young for folder in stored.folders), self._threads)
-        with self._making(Base.from_snapshot(snapshot)) as maker:
+        with self._start_maker(Base.from_snapshot(snapshot)) as maker:
             merger = SegmentMerger(maker, snapshot)
             if training:
                 merger.train()
@@ -210,7 +210,7 @@ class CollectionWriter:
         self._base = Base.from_snapshot(self._snapshot())
 
     @contextmanager
-    def _making(self, base: Base) -> Iterator[SegmentMaker]:
+    def _start_maker(self, base: Base) -> Iterator[SegmentMaker]:
         """Folders on top of a state, removed if the block fails."""
         maker = SegmentMaker(self._folder, base, self._views, self._policy, self._threads)
         try:

@@ -19,7 +19,7 @@ def describe_index(collection: Collection, views: Views) -> dict[str, Any]:
         "documents": snapshot.state.documents,
         "deleted": len(snapshot.numbers) - snapshot.state.documents,
         "views": list(views.names),
-        **_token_facts(snapshot, views, model.get("dimensions", 0)),
+        **_describe_tokens(snapshot, views, model.get("dimensions", 0)),
         "terms": views.lexical,
         "segments": len(snapshot.segments),
         "bytes": collection.bytes(),
@@ -28,7 +28,7 @@ def describe_index(collection: Collection, views: Views) -> dict[str, Any]:
     }
 
 
-def _token_facts(snapshot: Snapshot, views: Views, dimensions: int) -> dict[str, Any]:
+def _describe_tokens(snapshot: Snapshot, views: Views, dimensions: int) -> dict[str, Any]:
     """Of the token vectors; zeros where there are none."""
     build, codec = views.multi, snapshot.codec
     if build is None:

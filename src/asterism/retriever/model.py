@@ -82,7 +82,7 @@ def _choose_terms(encoder: Encoder, terms: Terms | None) -> Terms:
     return terms or ("model" if has_head else "words")
 
 
-def model_identity(model: str | os.PathLike[str], encoder: Encoder, settings: EncoderSettings) -> dict[str, Any]:
+def describe_model(model: str | os.PathLike[str], encoder: Encoder, settings: EncoderSettings) -> dict[str, Any]:
     """What an index keeps of its model: how to find it, how it runs, and the hashes of its files."""
     described = encoder.describe()
     folder = Path(model).expanduser()
@@ -108,7 +108,7 @@ def load_same_model(model: str | os.PathLike[str] | None, stored: dict[str, Any]
         if model is not None:
             raise
         raise UnknownModel(f"{error}: say where the model is now by open(path, model=) or --model") from error
-    if model_identity(place, loaded, settings)["files"] != stored.get("files"):
+    if describe_model(place, loaded, settings)["files"] != stored.get("files"):
         raise ModelDiffers(
             f"{place} is not the model that {path} was built with ({facts.text('name')}): use that one, "
             "or build a new index"

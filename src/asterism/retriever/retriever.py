@@ -23,7 +23,7 @@ from ..models.registry import DEFAULT
 from ..representations import Representations
 from ..results import Explanation, Ranking
 from ..search.examine import Seen, examine
-from ..search.fusion import EVEN, ViewScores, protocol_of, share_evenly
+from ..search.fusion import EVEN, ViewScores, choose_protocol, share_evenly
 from ..search.plan import SearchPlan
 from ..settings import (
     MOST_THREADS,
@@ -33,8 +33,8 @@ from ..settings import (
     TokenBuild,
     TokenSearch,
     View,
-    cores,
-    whole_number,
+    check_whole_number,
+    count_threads,
 )
 from ..views.eligible import Mask
 from ..views.hits import SearchHits
@@ -43,7 +43,7 @@ from .checks import check_id, check_kind, check_query, is_id
 from .explain import Explainer
 from .info import describe_index
 from .jobs import is_unfinished
-from .model import LazyEncoder, choose_views, load_model, load_same_model, model_identity
+from .model import LazyEncoder, choose_views, describe_model, load_model, load_same_model
 from .repair import repair_index
 from .represent import Progress, encode_views, needs_model
 
@@ -90,7 +90,7 @@ class Retriever:
             raise IndexExists(f"{path} exists already: choose another path, open it, or remove it first")
         loaded = load_model(model, encoder)
         kept = choose_views(loaded, views, terms, most_vectors, build or TokenBuild())
-        self = cls(Collection.create(path, kept, model_identity(model, loaded, encoder), policy))
+        self = cls(Collection.create(path, kept, describe_model(model, loaded, encoder), policy))
         self._encoder = LazyEncoder(self._load_encoder, loaded)
         return self
 
@@ -230,8 +230,8 @@ class Retriever:
         if isinstance(queries, str | bytes) or not isinstance(queries, Sequence):
             raise TextError(f"a {type(queries).__name__} was given, expected a list of queries; for one, use search")
         plan = self._plan(method, settings)
-        wanted = whole_number("k", k, 1)
-        workers = cores(whole_number("threads", threads, 0, MOST_THREADS))
+        wanted = check_whole_number("k", k, 1)
+        workers = count_threads(check_whole_number("threads", threads, 0, MOST_THREADS))
         for query in queries:
             check_query(query)
         if not queries:
@@ -268,7 +268,7 @@ class Retriever:
         plan = self._plan(method, settings)
         check_query(query)
         check_id(id)
-        wanted = whole_number("k", k, 1)
+        wanted = check_whole_number("k", k, 1)
         encoded = self._encode_queries([query], plan)
 
         def look(snapshot: Snapshot, at: int, eligible: Mask | None) -> Seen:
@@ -288,7 +288,7 @@ class Retriever:
         scored: list[ViewScores] = []
 
         def look(snapshot: Snapshot, eligible: Mask | None) -> SearchHits:
-            scored[:] = share_evenly(plan.ask(snapshot, encoded, eligible, cores(0)))
+            scored[:] = share_evenly(plan.ask(snapshot, encoded, eligible, count_threads(0)))
             return SearchHits.from_rows([(one.documents, one.totals()) for one in scored])
 
         rows = self._collection.find(look)
@@ -298,7 +298,7 @@ class Retriever:
     @property
     def weights(self) -> tuple[float, float, float]:
         """Of dense, lexical and multi in hybrid search."""
-        return protocol_of(self.fusion, self._views.counted).weights
+        return choose_protocol(self.fusion, self._views.counted).weights
 
     def _plan(self, method: str | None, settings: TokenSearch | HybridSearch | None) -> SearchPlan:
         return SearchPlan.from_request(method, settings, self.views, lambda: self.fusion)

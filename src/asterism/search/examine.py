@@ -13,7 +13,7 @@ from ..settings import TokenSearch, View
 from ..views.searcher import Floats
 from ..views.tokens.searcher import TokenSearcher
 from .asked import Asked
-from .fusion import Candidates, find_candidates, protocol_of, score_candidates
+from .fusion import Candidates, choose_protocol, find_candidates, score_candidates
 from .plan import SearchPlan
 
 
@@ -55,7 +55,7 @@ def examine(asked: Asked, at: int, plan: SearchPlan, k: int) -> Seen:
     if plan.method != "hybrid":
         score = float(asked.scores(plan.view, 0, np.array([at]))[0])
         return Seen({plan.view: score}, {plan.view: score}, tokens, terms)
-    protocol = protocol_of(plan.hybrid, asked.counted)
+    protocol = choose_protocol(plan.hybrid, asked.counted)
     candidates = np.union1d(find_candidates(asked, k, protocol)[0].documents, [at])
     found = score_candidates(asked, 0, Candidates(candidates, {}), plan.hybrid)
     row = int(np.searchsorted(candidates, at))
@@ -72,7 +72,7 @@ def _see_tokens(asked: Asked, at: int, plan: SearchPlan, k: int) -> SeenTokens:
     probed: list[npt.NDArray[np.uint32]] = []
     if plan.method == "xtr":
         imputed, probed = searcher.retrieval(query, k, asked.eligible)
-    return SeenTokens(searcher.explain(query, at), searcher.centroids_of(at), imputed, probed)
+    return SeenTokens(searcher.explain(query, at), searcher.read_centroids(at), imputed, probed)
 
 
 def _see_terms(asked: Asked, at: int) -> SeenTerms:

@@ -61,7 +61,7 @@ class ViewScores:
         return np.asarray(np.sum(list(self.shares.values()), axis=0), np.float32)
 
 
-def protocol_of(settings: HybridSearch, counted: bool) -> Protocol:
+def choose_protocol(settings: HybridSearch, counted: bool) -> Protocol:
     """What the settings say, filled in; `counted`: lexical scores are BM25's."""
     found = M3.get(settings.fusion) or (RANKS if settings.fusion == "rrf" else COUNTED if counted else WEIGHED)
     candidates = {view: settings.depth or depth for view, depth in found.candidates.items()}
@@ -78,7 +78,7 @@ class Candidates:
 
 def fuse(asked: Asked, k: int, settings: HybridSearch) -> SearchHits:
     """Ids and scores (n, up to k), padded."""
-    protocol = protocol_of(settings, asked.counted)
+    protocol = choose_protocol(settings, asked.counted)
     begin = time.perf_counter()
     found = find_candidates(asked, k, protocol)
     fusing = time.perf_counter()
@@ -123,14 +123,16 @@ def _join_candidates(hits: Mapping[View, SearchHits], reusable: Sequence[View], 
 
 def score_candidates(asked: Asked, query: int, candidates: Candidates, settings: HybridSearch) -> ViewScores:
     """Candidates, scored by every view with a weight."""
-    protocol = protocol_of(settings, asked.counted)
+    protocol = choose_protocol(settings, asked.counted)
     weights = dict(zip(VIEWS, protocol.weights, strict=True))
     counting = [view for view in VIEWS if view in asked.searchers and weights[view] > 0]
     scores = {view: _complete_scores(asked, view, query, candidates) for view in counting}
     if "multi" in scores:
         scores["multi"] = np.maximum(scores["multi"] / np.float32(len(asked.queries["multi"][query])), LEAST)
     if settings.fusion == "rrf":
-        shares = {view: np.float32(weights[view]) / (RRF_CONSTANT + ranks(values)) for view, values in scores.items()}
+        shares = {
+            view: np.float32(weights[view]) / (RRF_CONSTANT + compute_ranks(values)) for view, values in scores.items()
+        }
     else:
         shares = {view: np.float32(weights[view]) * values for view, values in scores.items()}
         if settings.fusion == "linear" and asked.counted and "lexical" in shares:
@@ -154,11 +156,11 @@ def _complete_scores(asked: Asked, view: View, query: int, candidates: Candidate
 
 def share_evenly(asked: Asked) -> list[ViewScores]:
     """For each query the candidates of every view, and what each view adds in a linear sum with weights of 1."""
-    found = find_candidates(asked, 1, protocol_of(EVEN, asked.counted))
+    found = find_candidates(asked, 1, choose_protocol(EVEN, asked.counted))
     return [score_candidates(asked, query, candidates, EVEN) for query, candidates in enumerate(found)]
 
 
-def ranks(scores: Floats) -> npt.NDArray[np.float32]:
+def compute_ranks(scores: Floats) -> npt.NDArray[np.float32]:
     """(m,) -> (m,): 1 for the best; equal scores share the best of their ranks."""
     ordered = np.sort(-scores)
     return np.asarray(1 + np.searchsorted(ordered, -scores), np.float32)

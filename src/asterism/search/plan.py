@@ -13,7 +13,7 @@ from ..settings import VIEWS, HybridSearch, Method, TokenMethod, TokenSearch, Vi
 from ..views.eligible import Mask
 from ..views.hits import SearchHits
 from .asked import Asked
-from .fusion import fuse, protocol_of
+from .fusion import choose_protocol, fuse
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class SearchPlan:
         if method is None and isinstance(settings, HybridSearch):
             method = "hybrid"
         elif method is None:
-            method = default_method(views, settings.method if isinstance(settings, TokenSearch) else "colbert")
+            method = choose_default_method(views, settings.method if isinstance(settings, TokenSearch) else "colbert")
         name, _, variant = method.partition(":") if isinstance(method, str) else ("", "", "")
         if name not in get_args(Method) or (variant and name != "hybrid"):
             known = ", ".join(repr(choice) for choice in get_args(Method))
@@ -68,7 +68,7 @@ class SearchPlan:
 
     def _refuse_missing_of_fusion(self, views: Sequence[View], there: str) -> None:
         """A protocol of BGE-M3 is its name's only with all its views; any fusion needs one that has a weight."""
-        protocol = protocol_of(self.hybrid, counted=False)  # which weights are 0 does not depend on the terms
+        protocol = choose_protocol(self.hybrid, counted=False)  # which weights are 0 does not depend on the terms
         counting = [view for view, weight in zip(VIEWS, protocol.weights, strict=True) if weight > 0]
         missing = [view for view in VIEWS if view in (*protocol.candidates, *counting) and view not in views]
         if missing and self.hybrid.fusion.startswith("m3"):
@@ -108,7 +108,7 @@ def _refuse_other_settings(method: str, settings: TokenSearch | HybridSearch | N
         raise SettingError(f"settings is a HybridSearch, which method {method!r} does not use: pass {expected}")
 
 
-def default_method(views: Sequence[View], tokens: TokenMethod = "colbert") -> str:
+def choose_default_method(views: Sequence[View], tokens: TokenMethod = "colbert") -> str:
     """Late interaction where there are token vectors; otherwise all that there is."""
     if "multi" in views:
         return tokens

@@ -25,13 +25,13 @@ class Answer:
     found: bool = True
 
 
-def maxsim_answers(similarities: Floats) -> list[Answer]:
+def find_maxsim_answers(similarities: Floats) -> list[Answer]:
     """Similarities (tokens, q) -> (q,): the most similar token of the document for each query token."""
     best = similarities.argmax(axis=0)
     return [Answer(int(token), float(similarities[token, j]), False) for j, token in enumerate(best)]
 
 
-def xtr_answers(
+def find_xtr_answers(
     similarities: Floats,
     centroids: npt.NDArray[np.uint32],
     imputed: Floats,
@@ -53,7 +53,7 @@ def xtr_answers(
     return answers
 
 
-def total_score(answers: list[Answer], settings: TokenSearch, imputed: Floats) -> float:
+def sum_answers(answers: list[Answer], settings: TokenSearch, imputed: Floats) -> float:
     """The sum, in the order and precision in which the engine adds; for imputation "none" the mean of those found.
 
     The engine takes what is imputed (q,) between two query tokens that met the document from prefix sums.

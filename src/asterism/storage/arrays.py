@@ -36,7 +36,7 @@ class ArrayWriter:
         self.dtype = np.dtype(dtype)
         self.expected = int(np.prod(shape))
         self.written = 0
-        header = _header(self.dtype, shape)
+        header = _make_header(self.dtype, shape)
         self.checksum = zlib.crc32(header)
         self._file = create_file(path)
         self._file.write(header)
@@ -95,9 +95,12 @@ class MappedFolder:
     def array(self, name: str, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> npt.NDArray[Any]:
         """The array name.npy of known type and shape; its size and header must be exactly those of such a file."""
         file, kind = f"{name}.npy", np.dtype(dtype)
-        header = _header(kind, shape)
+        header = _make_header(kind, shape)
         content = self._contents[file] = map_file(self.path / file, self.files[file]["bytes"])
-        if len(content) != len(header) + kind.itemsize * _count(shape) or content[: len(header)].tobytes() != header:
+        if (
+            len(content) != len(header) + kind.itemsize * _count_values(shape)
+            or content[: len(header)].tobytes() != header
+        ):
             raise damaged(self.path / file, f"does not hold {kind} of shape {shape}")
         return content[len(header) :].view(kind).reshape(shape)
 
@@ -136,8 +139,8 @@ def read_array(path: Path, expected: Mapping[str, int], dtype: npt.DTypeLike, di
     kind = np.dtype(dtype)
     found = SHAPE.search(content[:LONGEST_HEADER].tobytes())
     shape = tuple(int(extent) for extent in found[1].replace(b" ", b"").split(b",") if extent) if found else ()
-    header = _header(kind, shape)
-    fits = len(content) == len(header) + kind.itemsize * _count(shape)
+    header = _make_header(kind, shape)
+    fits = len(content) == len(header) + kind.itemsize * _count_values(shape)
     if len(shape) != dimensions or not fits or content[: len(header)].tobytes() != header:
         raise damaged(path, f"does not hold {kind} of {dimensions} dimensions")
     return content[len(header) :].view(kind).reshape(shape)
@@ -178,7 +181,7 @@ def map_file(path: Path, size: int | None = None) -> npt.NDArray[np.uint8]:
         raise unreadable(path, error) from error
 
 
-def _count(shape: tuple[int, ...]) -> int:
+def _count_values(shape: tuple[int, ...]) -> int:
     """Values of a shape, whatever it says: Python's integers do not overflow."""
     count = 1
     for extent in shape:
@@ -186,7 +189,7 @@ def _count(shape: tuple[int, ...]) -> int:
     return count
 
 
-def _header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
+def _make_header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
     """The first bytes of a .npy file of format 1.0, padded so that the data begin at a multiple of 64.
 
     By hand, because it is compared byte for byte: NumPy may one day write the same facts differently.

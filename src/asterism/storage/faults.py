@@ -53,7 +53,7 @@ def unwritable(path: Path, error: OSError) -> IndexFolderError:
 
 
 @contextmanager
-def writes_reported(folder: Path) -> Iterator[None]:
+def report_write_errors(folder: Path) -> Iterator[None]:
     """What the system says of writes into the folder, as an error of ours."""
     try:
         yield
@@ -62,7 +62,7 @@ def writes_reported(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def damage_reported(folder: Path) -> Iterator[None]:
+def report_damage(folder: Path) -> Iterator[None]:
     """What native code finds wrong in mapped files of the folder, or that pages are gone, as an error of ours."""
     try:
         yield

@@ -15,7 +15,7 @@ from pathlib import Path
 from ..errors import IndexExists, IndexFolderError
 from ..files.regular_files import is_real_folder
 from .faults import unwritable
-from .lock import LOCK, writing
+from .lock import LOCK, hold_writer_lock
 
 MOMENT = 60.0  # seconds
 PART = re.compile(r"(codec|segment)-[0-9]{6,12}")  # the names of folders that a state may have, and that may be removed
@@ -44,7 +44,7 @@ def sweep_parts(folder: Path, kept: Collection[str]) -> None:
 
 
 @contextmanager
-def folder_in_the_making(target: Path) -> Iterator[Path]:
+def make_folder_beside(target: Path) -> Iterator[Path]:
     """A folder beside `target` that becomes it when the block ends well, and goes when it does not.
 
     It is locked while it is made. What a killed process left is not, and is swept by the next that makes the same.
@@ -57,7 +57,7 @@ def folder_in_the_making(target: Path) -> Iterator[Path]:
     except OSError as error:
         raise unwritable(target.parent, error) from error
     try:
-        with writing(temporary):
+        with hold_writer_lock(temporary):
             yield temporary
             temporary.chmod(0o755)
             fsync_folder(temporary)
@@ -78,5 +78,5 @@ def _sweep(leftover: Path) -> None:
         if time.time() - leftover.stat().st_mtime > MOMENT:  # it may be about to get its lock
             leftover.rmdir()
     if (leftover / LOCK).exists():
-        with suppress(IndexFolderError), writing(leftover):
+        with suppress(IndexFolderError), hold_writer_lock(leftover):
             shutil.rmtree(leftover, ignore_errors=True)

@@ -24,10 +24,10 @@ POLL_SECONDS = 0.005
 
 
 @contextmanager
-def writing(folder: Path, patience: float = 0.0) -> Iterator[None]:
+def hold_writer_lock(folder: Path, patience: float = 0.0) -> Iterator[None]:
     """Hold the folder's writer lock, waiting for it up to `patience` seconds."""
     deadline = time.monotonic() + patience
-    with _opened(folder / QUEUE) as queue, _opened(folder / LOCK) as lock:
+    with _open_lock_file(folder / QUEUE) as queue, _open_lock_file(folder / LOCK) as lock:
         _wait(queue, fcntl.LOCK_EX, folder, deadline)
         try:
             _wait(lock, fcntl.LOCK_EX, folder, deadline)
@@ -40,7 +40,7 @@ def writing(folder: Path, patience: float = 0.0) -> Iterator[None]:
 
 
 @contextmanager
-def nobody_writing(folder: Path, patience: float) -> Iterator[None]:
+def keep_writers_out(folder: Path, patience: float) -> Iterator[None]:
     """Keep writers out for a moment, without changing anything; readers go on."""
     try:
         descriptor = open_regular(folder / LOCK)
@@ -58,7 +58,7 @@ def nobody_writing(folder: Path, patience: float) -> Iterator[None]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[int]:
+def _open_lock_file(path: Path) -> Iterator[int]:
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         descriptor = os.open(path, flags, 0o666)

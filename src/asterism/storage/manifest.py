@@ -53,7 +53,7 @@ def read_manifest(folder: Path, kind: str, newest: int, name: str = MANIFEST, ch
         raise unreadable(path, error) from error
     if checksum is not None and zlib.crc32(text) != checksum:
         raise damaged(path, "was changed since it was written")
-    facts = Facts(_content(path, text), str(path))
+    facts = Facts(_parse_content(path, text), str(path))
     if facts.content.get("kind") != kind:
         found = str(facts.content.get("kind"))[:60]
         raise NotAnIndex(f"{folder} holds a {found!r}, expected a {kind!r}")
@@ -63,7 +63,7 @@ def read_manifest(folder: Path, kind: str, newest: int, name: str = MANIFEST, ch
     return facts
 
 
-def _content(path: Path, text: bytes) -> Any:
+def _parse_content(path: Path, text: bytes) -> Any:
     try:
         outer = Facts(parse_json(text), str(path))
         body = outer.text("content")

@@ -11,7 +11,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def in_order(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
+def map_in_order(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
     """work(item) of every item; items are taken in this thread, each thread works on one and one waits for it."""
     if threads == 1:
         yield from map(work, items)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def first_young(sizes: Sequence[int]) -> int:
+def find_first_young(sizes: Sequence[int]) -> int:
     """Where those last segments begin that should be one: each at most twice as large as all after it.
 
     Merged so, there are never many more than log2(vectors) of them.

@@ -107,7 +107,7 @@ def test_a_second_writer_of_another_process_is_refused(collection: Collection) -
 
 def test_a_writer_waits_for_another_for_a_moment(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(collection_module, "PATIENCE", LONG)
-    with ThreadPoolExecutor(1) as pool, parked(monkeypatch) as waiting, lock.writing(collection.path):
+    with ThreadPoolExecutor(1) as pool, parked(monkeypatch) as waiting, lock.hold_writer_lock(collection.path):
         late = pool.submit(put, collection, 1)
         assert waiting.wait(LONG)
         assert not late.done()

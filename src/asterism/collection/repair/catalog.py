@@ -47,7 +47,7 @@ def mend_catalog(folder: Path) -> tuple[bool, int]:
             os.unlink(folder / f"{CATALOG}{suffix}")
     rebuilt, lost = False, 0
     try:
-        facts = _intact_facts(folder)
+        facts = _read_intact_facts(folder)
     except DamagedIndex:
         facts, lost = _rebuild(folder, manifest)
         rebuilt = True
@@ -56,7 +56,7 @@ def mend_catalog(folder: Path) -> tuple[bool, int]:
     return rebuilt, lost
 
 
-def _intact_facts(folder: Path) -> dict[str, dict[str, Any]]:
+def _read_intact_facts(folder: Path) -> dict[str, dict[str, Any]]:
     """Views and model of a catalog in which everything is right."""
     catalog = Catalog(folder)
     try:
@@ -137,16 +137,16 @@ class Salvage:
             elif len(row.types) == FACT:
                 self._take_fact(row)
             elif len(row.types) == DOCUMENT and row.are_texts(slice(1, 5)):
-                document = self._document(row, row.number) if row.listed else None
+                document = self._read_document(row, row.number) if row.listed else None
                 if document is not None:
                     self._copy(edit, row.number, document)
                 elif len(doubtful) < MOST_DOUBTFUL:
                     doubtful.append(row)
-        missed = self._missed()
+        missed = self._find_missed()
         for row in doubtful:
             others = missed if row.listed and len(missed) <= MOST_MISSED else set()
             for number in {row.number} & missed or others:
-                document = self._document(row, number)
+                document = self._read_document(row, number)
                 if document is not None and document.id not in self._ids:
                     self._copy(edit, number, document)
                     missed = missed - {number}
@@ -169,7 +169,7 @@ class Salvage:
             elif row.listed or name not in self.facts:
                 self.facts[name] = found
 
-    def _document(self, row: Row, number: int) -> Document | None:
+    def _read_document(self, row: Row, number: int) -> Document | None:
         """The row as the document of a number, perhaps with one byte put right."""
         checksum = row.integer(5)
         content = b"\0".join((str(number).encode(), *row.columns[1:5]))
@@ -196,7 +196,7 @@ class Salvage:
         self.numbers.add(number)
         self._ids[document.id] = number
 
-    def _missed(self) -> set[int]:
+    def _find_missed(self) -> set[int]:
         """Documents that are alive, as segments and tombstones say, and were not found; none if they do not agree."""
         if self.state is None:
             return set()

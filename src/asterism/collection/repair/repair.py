@@ -20,11 +20,11 @@ import numpy as np
 from ...documents.document import Document
 from ...errors import DamagedIndex, NotAnIndex
 from ...representations import Representations
-from ...settings import cores
+from ...settings import count_threads
 from ...storage.arrays import verify_folders
-from ...storage.faults import writes_reported
+from ...storage.faults import report_write_errors
 from ...storage.folders import sweep_parts
-from ...storage.lock import writing
+from ...storage.lock import hold_writer_lock
 from ...storage.manifest import MANIFEST
 from ..base import Base
 from ..catalog import Catalog
@@ -62,7 +62,7 @@ def repair_collection(folder: Path, represent: Represent, policy: Policy | None 
     """Mend what is damaged; nothing is changed where nothing is."""
     if not any(os.path.lexists(folder / name) for name in (MANIFEST, CATALOG)):
         raise NotAnIndex(f"{folder} holds neither a manifest nor a catalog: expected a folder that asterism built")
-    with writing(folder, PATIENCE), writes_reported(folder):
+    with hold_writer_lock(folder, PATIENCE), report_write_errors(folder):
         rebuilt, lost = mend_catalog(folder)
         catalog = Catalog(folder)
         try:
@@ -81,9 +81,9 @@ def repair_collection(folder: Path, represent: Represent, policy: Policy | None 
 def _drop_damaged(folder: Path, catalog: Catalog, represent: Represent) -> tuple[str, ...]:
     """Leave out segments that are damaged; what remains is consistent, and says that a repair goes on."""
     with catalog.reading() as reader:
-        state, numbers, tombstones = reader.state(), reader.all_numbers(), reader.tombstones()
+        state, numbers, tombstones = reader.state(), reader.read_all_numbers(), reader.tombstones()
         views, model = read_views(reader), reader.fact("model")
-    codec, intact = _intact_parts(folder, state, views)
+    codec, intact = _find_intact_parts(folder, state, views)
     held = np.concatenate([np.empty(0, np.int64), *(stored.numbers for stored in intact)])
     deleted = np.setdiff1d(held, numbers)
     kept = len(held) - len(deleted)
@@ -112,7 +112,7 @@ def _drop_damaged(folder: Path, catalog: Catalog, represent: Represent) -> tuple
     return tuple(sorted(dropped))
 
 
-def _intact_parts(folder: Path, state: State, views: Views) -> tuple[StoredCodec | None, list[StoredSegment]]:
+def _find_intact_parts(folder: Path, state: State, views: Views) -> tuple[StoredCodec | None, list[StoredSegment]]:
     """The codec, and segments whose files are all as they were written, with numbers that rise through all of them."""
     codec = None
     if state.codec is not None:
@@ -123,7 +123,7 @@ def _intact_parts(folder: Path, state: State, views: Views) -> tuple[StoredCodec
     for part in state.segments:
         with suppress(*DAMAGE):
             stored = open_stored_segment(folder, part, codec)
-            verify_folders(stored.folders, cores(0))
+            verify_folders(stored.folders, count_threads(0))
             numbers = stored.numbers
             rising = len(numbers) > 0 and numbers[0] > last and not (numbers[1:] <= numbers[:-1]).any()
             if rising and numbers[-1] < state.next_number and set(stored.views) == set(views.names):
@@ -137,7 +137,7 @@ def _represent_missing(folder: Path, catalog: Catalog, represent: Represent, pol
     with catalog.reading() as reader:
         views, model, repairing = read_views(reader), reader.fact("model"), reader.fact(REPAIR)
         snapshot = Snapshot.open(folder, reader, reader.state(), None)
-        missing = np.setdiff1d(reader.all_numbers(), snapshot.numbers)
+        missing = np.setdiff1d(reader.read_all_numbers(), snapshot.numbers)
     if not repairing:
         return 0
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ...storage.faults import damaged
 from ..eligible import Mask
-from .segment import OpenDense, flat_index
+from .segment import OpenDense, make_flat_index
 
 Floats = npt.NDArray[np.float32]
 Numbers = npt.NDArray[np.int64]
@@ -61,7 +61,7 @@ class EligibleRows:
             return
         if self._count <= min(policy.copied, policy.small * self._documents):
             places = np.flatnonzero(eligible)
-            self._copied = flat_index(segment.vectors[places]), places
+            self._copied = make_flat_index(segment.vectors[places]), places
         else:
             import faiss
 
@@ -97,7 +97,7 @@ class EligibleRows:
         """An index of faiss and how it is searched: the graph, or everything that is eligible."""
         import faiss
 
-        index = self._segment.index()
+        index = self._segment.get_index()
         params = None if self._selector is None else faiss.SearchParameters(sel=self._selector)
         if not self._segment.has_graph:
             return index, params

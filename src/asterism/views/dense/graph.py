@@ -44,7 +44,7 @@ class GraphMaker:
     def __init__(self, dimensions: int, threads: int) -> None:
         """Without documents."""
         self._threads = threads
-        self._index = _empty_index(dimensions)
+        self._index = _make_empty_index(dimensions)
         self._index.hnsw.efConstruction = EXPLORED_TO_BUILD
 
     def add(self, rows: Halves) -> None:
@@ -74,13 +74,13 @@ class OpenGraph:
     levels: npt.NDArray[np.uint8]
     neighbours: npt.NDArray[np.int32]
 
-    def index(self, vectors: Halves) -> Any:
+    def make_index(self, vectors: Halves) -> Any:
         """Faiss's index of the graph over vectors (documents, d), which it copies."""
         import faiss
 
         levels, neighbours = np.array(self.levels), np.array(self.neighbours)  # nobody changes what was checked
-        index = _empty_index(vectors.shape[1])
-        offsets = _checked_offsets(self.path, levels, neighbours, index)
+        index = _make_empty_index(vectors.shape[1])
+        offsets = _check_offsets(self.path, levels, neighbours, index)
         top = int(levels.max())
         if levels[self.entry] != top:
             raise damaged(self.path, "has a graph that begins below its top")
@@ -100,7 +100,7 @@ def open_graph(folder: MappedFolder, facts: GraphFacts, documents: int) -> OpenG
     return OpenGraph(folder.path, facts.entry, levels, folder.array("neighbours", np.int32, (facts.links,)))
 
 
-def _checked_offsets(
+def _check_offsets(
     folder: Path, levels: npt.NDArray[np.uint8], neighbours: npt.NDArray[np.int32], index: Any
 ) -> npt.NDArray[np.uint64]:
     """(documents + 1,) where the neighbours of each begin; faiss believes all of it, so that all of it is checked."""
@@ -123,7 +123,7 @@ def _checked_offsets(
     return offsets.astype(np.uint64)
 
 
-def _empty_index(dimensions: int) -> Any:
+def _make_empty_index(dimensions: int) -> Any:
     import faiss
 
     return faiss.IndexHNSWSQ(dimensions, faiss.ScalarQuantizer.QT_fp16, LINKS, faiss.METRIC_INNER_PRODUCT)

@@ -20,10 +20,10 @@ def merge_dense(
 ) -> DenseFacts:
     """The kept documents of several segments, in order, as one."""
     documents, dimensions = sum(int(kept.sum()) for _, kept in parts), parts[0][0].facts.dimensions
-    return write_dense(target, _kept_rows(parts, chunk_rows), documents, dimensions, with_graph, threads)
+    return write_dense(target, _read_kept_rows(parts, chunk_rows), documents, dimensions, with_graph, threads)
 
 
-def _kept_rows(parts: Sequence[tuple[OpenDense, Mask]], chunk_rows: int) -> Iterator[Halves]:
+def _read_kept_rows(parts: Sequence[tuple[OpenDense, Mask]], chunk_rows: int) -> Iterator[Halves]:
     for part, kept in parts:
         places = np.flatnonzero(kept)
         for start in range(0, len(places), chunk_rows):

@@ -72,15 +72,15 @@ class OpenDense:
             raise damaged(self.folder.path, "has a vector with NaN or infinity")
         return scores
 
-    def index(self) -> Any:
+    def get_index(self) -> Any:
         """Faiss's index: the graph, or for few documents all of them. Made at the first search, once."""
         with self._guard:
             if not self._made:
-                self._made.append(self.graph.index(self.vectors) if self.graph else flat_index(self.vectors))
+                self._made.append(self.graph.make_index(self.vectors) if self.graph else make_flat_index(self.vectors))
             return self._made[0]
 
 
-def flat_index(rows: Halves) -> Any:
+def make_flat_index(rows: Halves) -> Any:
     """Rows (n, d) -> faiss's index of a copy, which compares all."""
     import faiss
 

@@ -31,7 +31,7 @@ def write_dense(
     done = 0
     with ArrayWriter(target / VECTORS, np.float16, (documents, dimensions)) as writer:
         for chunk in chunks:
-            rows = _as_halves(chunk, dimensions, done)
+            rows = _to_halves(chunk, dimensions, done)
             writer.write(rows)
             if graph is not None:
                 graph.add(rows)
@@ -45,7 +45,7 @@ def write_dense(
     return DenseFacts(documents, dimensions, made, files)
 
 
-def _as_halves(chunk: npt.NDArray[Any], dimensions: int, first_row: int) -> Halves:
+def _to_halves(chunk: npt.NDArray[Any], dimensions: int, first_row: int) -> Halves:
     if chunk.ndim != 2 or chunk.shape[1] != dimensions:
         raise VectorsError(f"dense vectors have shape {chunk.shape}, expected (documents, {dimensions})")
     rows = np.asarray(chunk, np.float32)

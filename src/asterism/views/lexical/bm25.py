@@ -18,7 +18,7 @@ K1 = 0.9
 B = 0.75
 
 
-def saturated(counts: npt.NDArray[Any], lengths: npt.NDArray[np.int64], mean_length: float) -> npt.NDArray[np.float32]:
+def saturate(counts: npt.NDArray[Any], lengths: npt.NDArray[np.int64], mean_length: float) -> npt.NDArray[np.float32]:
     """Counts (n,) of terms, lengths (n,) of the documents they are in -> weights (n,)."""
     if not mean_length > 0:
         raise VectorsError(f"mean_length is {mean_length}, expected a number above 0")

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from ...errors import VectorsError
 from ...storage.arrays import forget_pages
 from ..eligible import Mask
-from .bm25 import saturated
+from .bm25 import saturate
 from .segment import CHUNK_POSTINGS, LexicalFacts, OpenLexical, split_lists
-from .writer import Counts, ListsWriter, smallest_type
+from .writer import Counts, ListsWriter, find_smallest_type
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,11 @@ class _Part:
         self.segment = segment
         self._kept = kept
         self._chunk = chunk_postings
-        self.starts = segment.all_starts()
-        self.term_ids = segment.all_term_ids()
+        self.starts = segment.read_starts()
+        self.term_ids = segment.read_term_ids()
         self._numbers = first_document + np.cumsum(kept) - 1
 
-    def range_of(self, term_ids: npt.NDArray[np.int64]) -> tuple[int, int]:
+    def find_range(self, term_ids: npt.NDArray[np.int64]) -> tuple[int, int]:
         """(n,) rising -> the numbers of those that occur here."""
         first = np.searchsorted(self.term_ids, term_ids[0])
         return int(first), int(np.searchsorted(self.term_ids, term_ids[-1], side="right"))
@@ -46,7 +46,7 @@ class _Part:
     def read(self, first: int, last: int) -> _Postings:
         """What is kept of the lists of terms first..last, which are numbers of this segment."""
         postings = slice(int(self.starts[first]), int(self.starts[last]))
-        documents = self.segment.documents_of(postings)
+        documents = self.segment.read_list_documents(postings)
         kept = self._kept[documents]
         terms = np.repeat(self.term_ids[first:last], np.diff(self.starts[first : last + 1]))[kept]
         counts = self.segment.counts
@@ -108,16 +108,16 @@ def merge_lexical(
         largest = max(largest, count)
     used = frequencies > 0
     lengths = np.concatenate([np.empty(0, np.int64), *(part.lengths() for part in sources)])
-    count_type = "" if mean_length is None else smallest_type(largest)
+    count_type = "" if mean_length is None else find_smallest_type(largest)
     written = np.concatenate([[0], np.cumsum(used)])
     with ListsWriter(target, int(firsts[-1]), known[used], frequencies[used], count_type) as writer:
         for first, last in split_lists(np.concatenate([[0], np.cumsum(stored)]), chunk_postings):
             if not used[first:last].any():
                 continue
-            joined = _join([part.read(*part.range_of(known[first:last])) for part in sources])
+            joined = _join([part.read(*part.find_range(known[first:last])) for part in sources])
             weights, counts = joined.weights, joined.counts
             if mean_length is not None and counts is not None:
-                weights = saturated(counts, lengths[joined.documents], mean_length)
+                weights = saturate(counts, lengths[joined.documents], mean_length)
             writer.write(int(written[first]), int(written[last]), joined.documents, weights, counts)
             for part in sources:
                 part.forget()

@@ -77,7 +77,7 @@ class OpenLexical:
     rows: npt.NDArray[np.uint8]
     ranks: npt.NDArray[np.uint32]
 
-    def native(self) -> _native.LexicalSegment:
+    def to_native(self) -> _native.LexicalSegment:
         """As the native code takes it."""
         return _native.LexicalSegment(
             documents=self.facts.documents,
@@ -101,21 +101,21 @@ class OpenLexical:
             raise DamagedIndex(f"{self.path}: a term's list lies outside its segment; {REMEDY}")
         return np.where(self.term_ids[places] == terms, ends - begins, 0)
 
-    def all_term_ids(self) -> npt.NDArray[np.int64]:
+    def read_term_ids(self) -> npt.NDArray[np.int64]:
         """(terms,)."""
         term_ids = np.array(self.term_ids)
         if (term_ids[1:] <= term_ids[:-1]).any():
             raise DamagedIndex(f"{self.path}: the terms do not rise; {REMEDY}")
         return term_ids
 
-    def all_starts(self) -> npt.NDArray[np.int64]:
+    def read_starts(self) -> npt.NDArray[np.int64]:
         """(terms + 1,)."""
         starts = np.array(self.starts)
         if starts[0] != 0 or starts[-1] != self.facts.postings or (starts[1:] < starts[:-1]).any():
             raise DamagedIndex(f"{self.path}: the terms' lists are not in order; {REMEDY}")
         return starts
 
-    def documents_of(self, postings: slice) -> npt.NDArray[np.uint32]:
+    def read_list_documents(self, postings: slice) -> npt.NDArray[np.uint32]:
         """The documents of some postings, all of which exist."""
         documents = self.list_documents[postings]
         if documents.size and int(documents.max()) >= self.facts.documents:
@@ -128,7 +128,7 @@ class OpenLexical:
         if self.counts is not None:
             for first in range(0, self.facts.postings, CHUNK_POSTINGS):
                 part = slice(first, first + CHUNK_POSTINGS)
-                total = np.bincount(self.documents_of(part), self.counts[part], self.facts.documents)
+                total = np.bincount(self.read_list_documents(part), self.counts[part], self.facts.documents)
                 lengths += total.astype(np.int64)
         return lengths
 

@@ -14,7 +14,7 @@ from ...representations.lexical import LexicalWeights
 from ...storage.arrays import ArrayWriter, write_arrays
 from ...storage.folders import fsync_folder
 from ..tokens.segment import MOST_DOCUMENTS
-from .bm25 import saturated
+from .bm25 import saturate
 from .segment import RANKED, LexicalFacts, split_lists
 
 LONG_SHARE = 16  # a list is long that has one document in so many: a row is quicker to add up from here on
@@ -112,13 +112,13 @@ def write_lexical(target: Path, entries: LexicalWeights, mean_length: float | No
     """
     if mean_length is not None and (entries.weights != np.floor(entries.weights)).any():
         raise VectorsError("counts of terms are not whole numbers, as BM25 needs them")
-    kept = checked_weights(entries.weights) > 0
+    kept = check_weights(entries.weights) > 0
     documents = np.repeat(np.arange(len(entries), dtype=np.uint32), np.diff(entries.offsets))[kept]
     weights = entries.weights[kept]
     order = np.argsort(entries.terms[kept], kind="stable")
     term_ids, frequencies = np.unique(entries.terms[kept], return_counts=True)
     lengths = np.bincount(documents, weights, len(entries)).astype(np.int64)
-    count_type = "" if mean_length is None else smallest_type(weights.max(initial=0))
+    count_type = "" if mean_length is None else find_smallest_type(weights.max(initial=0))
     with ListsWriter(target, len(entries), term_ids, frequencies, count_type) as writer:
         for first, last in split_lists(writer.starts):
             chosen = order[writer.starts[first] : writer.starts[last]]
@@ -127,16 +127,16 @@ def write_lexical(target: Path, entries: LexicalWeights, mean_length: float | No
                 writer.write(first, last, found, values, None)
             else:
                 counts = values.astype(count_type)
-                writer.write(first, last, found, saturated(counts, lengths[found], mean_length), counts)
+                writer.write(first, last, found, saturate(counts, lengths[found], mean_length), counts)
         return writer.close(0 if mean_length is None else int(lengths.sum()))
 
 
-def smallest_type(largest: float) -> str:
+def find_smallest_type(largest: float) -> str:
     """The name of the smallest unsigned type that holds counts up to `largest`."""
     return np.min_scalar_type(int(largest)).name
 
 
-def checked_weights(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+def check_weights(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """(n,) of documents or queries: none is negative or so large that scores overflow."""
     if weights.size and not 0 <= weights.min() <= weights.max() <= LARGEST_WEIGHT:
         found = f"{weights.min()} to {weights.max()}"

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...kernels import _native, choose_kernels
-from ..in_order import in_order
+from ..in_order import map_in_order
 from .signed_rows import SignedRows
 
 Floats = npt.NDArray[np.float32]
@@ -31,12 +31,12 @@ REACH = 1.1  # and their squared distances at most this times that of the neares
 CENTROID_ZERO = 31.5  # native/kernels/kernels.hpp: kCentroidZero
 
 
-def sample_share(vectors: int) -> float:
+def compute_sample_share(vectors: int) -> float:
     """Share of `vectors` that is sampled: 256·√N of N."""
     return min(1.0, SAMPLE_FACTOR / math.sqrt(max(vectors, 1)))
 
 
-def sampled(positions: npt.NDArray[np.int64], share: float, seed: int) -> npt.NDArray[np.bool_]:
+def choose_sample(positions: npt.NDArray[np.int64], share: float, seed: int) -> npt.NDArray[np.bool_]:
     """Which positions belong to the sample: by a hash of the position, so that chunking does not matter."""
     with np.errstate(over="ignore"):
         x = positions.astype(np.uint64) + np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(1)
@@ -47,7 +47,7 @@ def sampled(positions: npt.NDArray[np.int64], share: float, seed: int) -> npt.ND
     return chosen
 
 
-def centroid_count(vectors: int, sample: int) -> int:
+def choose_centroid_count(vectors: int, sample: int) -> int:
     """2^⌊log2(16·√N)⌋ (ColBERTv2), bounded so that each has at least four sampled vectors."""
     wanted = 1 << int(math.log2(16.0 * math.sqrt(max(vectors, 1))))
     return max(1, min(wanted, sample // VECTORS_A_CENTROID))
@@ -74,11 +74,11 @@ class Centroids:
         """K."""
         return len(self.half_norms)
 
-    def decoded(self) -> Floats:
+    def decode(self) -> Floats:
         """(K, d) the centroids' values."""
         return decode_levels(self.rows[:-1], self.scales[:-1], self.dimensions)
 
-    def native(self) -> _native.Centroids:
+    def to_native(self) -> _native.Centroids:
         """As the native code takes them."""
         return _native.Centroids(
             rows=self.rows,
@@ -107,13 +107,13 @@ def decode_levels(rows: npt.NDArray[np.uint8], scales: Floats, dimensions: int) 
     return values
 
 
-def _half_norms(rows: npt.NDArray[np.uint8], scales: Floats, dimensions: int) -> Floats:
+def _compute_half_norms(rows: npt.NDArray[np.uint8], scales: Floats, dimensions: int) -> Floats:
     values = decode_levels(rows, scales, dimensions).astype(np.float64)
     half: Floats = (np.einsum("ij,ij->i", values, values) / 2).astype(np.float32)
     return half
 
 
-def grouped(values: npt.NDArray[np.floating], starts: npt.NDArray[np.uint32], width: int) -> Centroids:
+def group_centroids(values: npt.NDArray[np.floating], starts: npt.NDArray[np.uint32], width: int) -> Centroids:
     """Centroids from their values (K, d), already in the order of their groups."""
     dimensions = values.shape[1]
     rows, scales = to_levels(values, width)
@@ -124,16 +124,16 @@ def grouped(values: npt.NDArray[np.floating], starts: npt.NDArray[np.uint32], wi
         dimensions=dimensions,
         rows=np.concatenate([rows, mean_rows]),
         scales=np.concatenate([scales, mean_scales]),
-        half_norms=_half_norms(rows, scales, dimensions),
+        half_norms=_compute_half_norms(rows, scales, dimensions),
         group_rows=group_rows,
         group_scales=group_scales,
-        group_half_norms=_half_norms(group_rows, group_scales, dimensions),
+        group_half_norms=_compute_half_norms(group_rows, group_scales, dimensions),
         starts=starts,
     )
 
 
-def _one_group(values: npt.NDArray[np.floating], width: int) -> Centroids:
-    return grouped(values, np.array([0, len(values)], np.uint32), width)
+def _make_one_group(values: npt.NDArray[np.floating], width: int) -> Centroids:
+    return group_centroids(values, np.array([0, len(values)], np.uint32), width)
 
 
 def assign(
@@ -142,11 +142,11 @@ def assign(
     """(n,) for each of the rows the nearest centroid among the children of its nearest groups."""
     nearest = np.empty(len(rows), np.uint32)
     given = (rows.bytes, rows.scales, rows.sums)
-    _native.assign(centroids.native(), *given, nearest, most_groups, reach, threads, choose_kernels())
+    _native.assign(centroids.to_native(), *given, nearest, most_groups, reach, threads, choose_kernels())
     return nearest
 
 
-def _updated(
+def _update_centroids(
     values: npt.NDArray[np.floating],
     rows: SignedRows,
     nearest: npt.NDArray[np.uint32],
@@ -160,7 +160,7 @@ def _updated(
     empty = np.flatnonzero(counts == 0)
     means = sums / np.maximum(counts, 1)[:, None]
     if empty.size:
-        means[empty] = rows[rng.integers(len(rows), size=empty.size)].decoded()
+        means[empty] = rows[rng.integers(len(rows), size=empty.size)].decode()
     return means
 
 
@@ -168,13 +168,15 @@ def _kmeans(
     rows: SignedRows, count: int, rounds: int, rng: np.random.Generator, threads: int
 ) -> npt.NDArray[np.float64]:
     """Plain k-means from random rows: (count, d)."""
-    values = rows[np.sort(rng.choice(len(rows), count, replace=False))].decoded().astype(np.float64)
+    values = rows[np.sort(rng.choice(len(rows), count, replace=False))].decode().astype(np.float64)
     for _ in range(rounds):
-        values = _updated(values, rows, assign(_one_group(values, rows.width), rows, threads), rng, threads)
+        values = _update_centroids(
+            values, rows, assign(_make_one_group(values, rows.width), rows, threads), rng, threads
+        )
     return values
 
 
-def _shares(sizes: npt.NDArray[np.int64], total: int) -> npt.NDArray[np.int64]:
+def _split_in_proportion(sizes: npt.NDArray[np.int64], total: int) -> npt.NDArray[np.int64]:
     """`total` split in proportion to `sizes`: at least one, at most the size, largest remainders first."""
     ideal = sizes / sizes.sum() * total
     shares: npt.NDArray[np.int64] = np.clip(np.floor(ideal).astype(np.int64), 1, sizes)
@@ -193,21 +195,21 @@ def train(rows: SignedRows, count: int, rng: np.random.Generator, threads: int) 
     if len(rows) > groups * COARSE_SAMPLE:
         coarse_rows = rows[np.sort(rng.choice(len(rows), groups * COARSE_SAMPLE, replace=False))]
     coarse = _kmeans(coarse_rows, groups, COARSE_ROUNDS, rng, threads)
-    group_of = assign(_one_group(coarse, rows.width), rows, threads)
+    group_of = assign(_make_one_group(coarse, rows.width), rows, threads)
     order = np.argsort(group_of, kind="stable")
     sizes = np.bincount(group_of, minlength=groups).astype(np.int64)
     kept = sizes > 0
-    shares = _shares(sizes[kept], count)
+    shares = _split_in_proportion(sizes[kept], count)
     ends = np.cumsum(sizes[kept])
     seeds = rng.integers(2**63, size=len(shares))
 
-    def clustered(group: int) -> npt.NDArray[np.float64]:
+    def cluster(group: int) -> npt.NDArray[np.float64]:
         members = rows[order[ends[group] - sizes[kept][group] : ends[group]]]
         return _kmeans(members, int(shares[group]), GROUP_ROUNDS, np.random.default_rng(seeds[group]), 1)
 
     # Many small groups: whole ones side by side, not the halves of one.
-    children = list(in_order(clustered, range(len(shares)), threads))
+    children = list(map_in_order(cluster, range(len(shares)), threads))
     starts = np.concatenate([[0], np.cumsum(shares)]).astype(np.uint32)
-    centroids = grouped(np.concatenate(children), starts, rows.width)
-    values = _updated(centroids.decoded(), rows, assign(centroids, rows, threads), rng, threads)
-    return grouped(values, starts, rows.width)
+    centroids = group_centroids(np.concatenate(children), starts, rows.width)
+    values = _update_centroids(centroids.decode(), rows, assign(centroids, rows, threads), rng, threads)
+    return group_centroids(values, starts, rows.width)

@@ -15,15 +15,15 @@ from ...storage.arrays import read_array, write_arrays
 from ...storage.facts import Facts, FileFacts
 from ...storage.faults import damaged
 from ...storage.folders import fsync_folder
-from .clustering import Centroids, centroid_count, train
+from .clustering import Centroids, choose_centroid_count, train
 from .residual_codec import (
     ROUNDS_OTHER,
     UNIT_BYTES,
     ResidualCodec,
-    gaussian_codec,
-    padded_width,
-    quantile_codec,
-    rotation_signs,
+    compute_padded_width,
+    draw_rotation_signs,
+    make_gaussian_codec,
+    make_quantile_codec,
 )
 from .stream import Sample
 
@@ -54,13 +54,13 @@ def train_codec(sample: Sample, settings: TokenBuild, threads: int) -> ResidualC
         raise VectorsError(f"the vectors have {sample.dimensions} dimensions, expected at most {WIDEST_VECTOR}")
     rng = np.random.default_rng(settings.seed)
     quantile = settings.levels == "quantile"
-    signs = rotation_signs(sample.dimensions, rng)[: 0 if quantile else None]
-    rows = sample.take_rotated(signs, padded_width(sample.dimensions, settings.bits), threads)
-    count = min(settings.centroids, len(rows)) or centroid_count(sample.tokens, len(rows))
+    signs = draw_rotation_signs(sample.dimensions, rng)[: 0 if quantile else None]
+    rows = sample.take_rotated(signs, compute_padded_width(sample.dimensions, settings.bits), threads)
+    count = min(settings.centroids, len(rows)) or choose_centroid_count(sample.tokens, len(rows))
     centroids = train(rows, count, rng, threads)
     if quantile and settings.bits < 16:
-        return quantile_codec(centroids, rows, settings.bits, threads)
-    return gaussian_codec(centroids, signs, rows, settings.bits)
+        return make_quantile_codec(centroids, rows, settings.bits, threads)
+    return make_gaussian_codec(centroids, signs, rows, settings.bits)
 
 
 def write_codec(folder: Path, codec: ResidualCodec) -> dict[str, Any]:
@@ -72,25 +72,25 @@ def write_codec(folder: Path, codec: ResidualCodec) -> dict[str, Any]:
     return {"dimensions": codec.dimensions, "step": codec.step, "zero": codec.zero, "files": files}
 
 
-def codec_files(facts: Facts) -> FileFacts:
+def list_codec_files(facts: Facts) -> FileFacts:
     """Sizes and checksums, as the manifest has them."""
     return facts.files(f"{name}.npy" for name in (*OWN_ARRAYS, *CENTROID_ARRAYS))
 
 
 def open_codec(folder: Path, facts: Facts, settings: TokenBuild) -> ResidualCodec:
     """Read whole and verified: it is small, and everything depends on it."""
-    files = codec_files(facts)
+    files = list_codec_files(facts)
     if not is_real_folder(folder):
         raise damaged(folder, "is no folder")
 
-    def loaded(arrays: dict[str, tuple[npt.DTypeLike, int]]) -> dict[str, npt.NDArray[Any]]:
+    def load(arrays: dict[str, tuple[npt.DTypeLike, int]]) -> dict[str, npt.NDArray[Any]]:
         return {
             name: read_array(folder / f"{name}.npy", files[f"{name}.npy"], dtype, dimensions)
             for name, (dtype, dimensions) in arrays.items()
         }
 
-    centroids = Centroids(dimensions=facts.whole("dimensions", 1, WIDEST_VECTOR), **loaded(CENTROID_ARRAYS))
-    own = loaded(OWN_ARRAYS)
+    centroids = Centroids(dimensions=facts.whole("dimensions", 1, WIDEST_VECTOR), **load(CENTROID_ARRAYS))
+    own = load(OWN_ARRAYS)
     codec = ResidualCodec(
         settings.bits,
         centroids,
@@ -110,7 +110,7 @@ def _shapes_fit(codec: ResidualCodec) -> bool:
     """At least one centroid, in groups that have all of them in order."""
     centroids, bits = codec.centroids, codec.bits
     count, groups = len(centroids.half_norms), len(centroids.group_rows)
-    width = padded_width(centroids.dimensions, bits)
+    width = compute_padded_width(centroids.dimensions, bits)
     return (
         count > 0
         and groups > 0

@@ -19,17 +19,17 @@ import numpy.typing as npt
 
 from ...errors import IndexExists, IndexFolderError, VectorsError
 from ...representations.token_vectors import TokenVectors
-from ...settings import TokenBuild, TokenSearch, cores
+from ...settings import TokenBuild, TokenSearch, count_threads
 from ...storage.arrays import verify_file, verify_folders
 from ...storage.facts import Facts
-from ...storage.faults import damaged, refuse_lost_pages, writes_reported
-from ...storage.folders import PART, folder_in_the_making, remove_part, sweep_parts
-from ...storage.lock import writing
+from ...storage.faults import damaged, refuse_lost_pages, report_write_errors
+from ...storage.folders import PART, make_folder_beside, remove_part, sweep_parts
+from ...storage.lock import hold_writer_lock
 from ...storage.manifest import read_manifest, write_manifest
 from ..eligible import Mask
 from ..hits import SearchHits
-from ..young_segments import first_young
-from .codec_files import codec_files, open_codec, train_codec, write_codec
+from ..young_segments import find_first_young
+from .codec_files import list_codec_files, open_codec, train_codec, write_codec
 from .merge import KeptTokens, merge_tokens
 from .searcher import TokenSearcher
 from .segment import OpenTokens, TokenFacts, open_tokens
@@ -51,7 +51,7 @@ class TokenIndex:
         self.settings = manifest.read("settings", TokenBuild.from_json)
         self._manifest = manifest
         self._codec = open_codec(path / CODEC, manifest.part("codec"), self.settings)
-        self._parts = [self._open_segment(_named(facts)) for facts in manifest.parts("segments")]
+        self._parts = [self._open_segment(_check_name(facts)) for facts in manifest.parts("segments")]
         self._segments = [part.facts for part in self._parts]
         if len({facts.name for facts in self._segments}) < len(self._segments):
             raise damaged(path, "names a segment twice")
@@ -73,7 +73,7 @@ class TokenIndex:
         chosen = TokenBuild.from_json(settings)
         if os.path.lexists(target):
             raise IndexExists(f"{target} exists already: choose another path, open it, or remove it first")
-        with folder_in_the_making(target) as temporary, writes_reported(target):
+        with make_folder_beside(target) as temporary, report_write_errors(target):
             _write_index(temporary, vectors, chosen)
         return cls.open(target)
 
@@ -89,14 +89,14 @@ class TokenIndex:
         They are a new segment, merged with the last ones where these are small. This object goes on seeing what it saw:
         a snapshot.
         """
-        with writing(self.path), writes_reported(self.path):
+        with hold_writer_lock(self.path), report_write_errors(self.path):
             now = TokenIndex.open(self.path)
             if now._manifest.content["codec"] != self._manifest.content["codec"]:
                 raise IndexFolderError(f"{self.path} was replaced since it was opened: open it again, then add")
             known = {facts.name for facts in now._segments}
             sweep_parts(self.path, known)
             try:
-                segments = now._grown(vectors)
+                segments = now._append(vectors)
                 refuse_lost_pages(self.path)
             except BaseException:
                 sweep_parts(self.path, known)
@@ -106,7 +106,7 @@ class TokenIndex:
                 remove_part(self.path, name)  # who has it mapped goes on reading it
         return TokenIndex.open(self.path)
 
-    def _grown(self, vectors: TokenVectors | Iterable[TokenVectors]) -> list[TokenFacts]:
+    def _append(self, vectors: TokenVectors | Iterable[TokenVectors]) -> list[TokenFacts]:
         """The segments with the new documents; of those that are merged, what is read is verified first."""
         number = max((int(facts.name.rpartition("-")[2]) for facts in self._segments), default=0) + 1
         stream = TokenStream(vectors, self.path)
@@ -115,10 +115,10 @@ class TokenIndex:
         finally:
             stream.close()
         parts = [*self._parts, open_tokens(self.path, new, self._codec, self.settings)]
-        first = first_young([part.facts.documents + part.facts.tokens for part in parts])
+        first = find_first_young([part.facts.documents + part.facts.tokens for part in parts])
         if first == len(parts) - 1:
             return [part.facts for part in parts]
-        verify_folders((part.folder for part in parts[first:]), cores(self.settings.threads))
+        verify_folders((part.folder for part in parts[first:]), count_threads(self.settings.threads))
         kept = [KeptTokens(part, np.ones(part.facts.documents, bool)) for part in parts[first:]]
         merged = merge_tokens(self.path, f"{SEGMENT}-{number + 1:06d}", kept, self._codec)
         remove_part(self.path, new.name)
@@ -133,7 +133,7 @@ class TokenIndex:
             tokens += len(chunk.flat)
         if documents == 0:
             raise VectorsError("zero documents were given, expected at least one")
-        threads = cores(self.settings.threads)
+        threads = count_threads(self.settings.threads)
         return write_tokens(self.path, name, stream, documents, tokens, self._codec, self.settings, threads)
 
     def search(
@@ -165,9 +165,9 @@ class TokenIndex:
 
     def check(self) -> None:
         """Read every file and compare its checksum; raises DamagedIndex at the first that differs."""
-        for name, facts in codec_files(self._manifest.part("codec")).items():
+        for name, facts in list_codec_files(self._manifest.part("codec")).items():
             verify_file(self.path / CODEC / name, facts)
-        verify_folders((part.folder for part in self._parts), cores(0))
+        verify_folders((part.folder for part in self._parts), count_threads(0))
 
     def __len__(self) -> int:
         """Documents."""
@@ -191,11 +191,11 @@ class TokenIndex:
     @property
     def bytes(self) -> int:
         """Size of all files."""
-        codec = sum(facts["bytes"] for facts in codec_files(self._manifest.part("codec")).values())
+        codec = sum(facts["bytes"] for facts in list_codec_files(self._manifest.part("codec")).values())
         return codec + sum(part.folder.bytes for part in self._parts)
 
 
-def _named(facts: Facts) -> Facts:
+def _check_name(facts: Facts) -> Facts:
     """A segment's facts, if its name is one that a segment can have."""
     name = facts.text("name")
     if not PART.fullmatch(name) or not name.startswith(f"{SEGMENT}-"):
@@ -205,7 +205,7 @@ def _named(facts: Facts) -> Facts:
 
 def _write_index(folder: Path, vectors: TokenVectors | Iterable[TokenVectors], settings: TokenBuild) -> None:
     stream = TokenStream(vectors, folder)
-    threads = cores(settings.threads)
+    threads = count_threads(settings.threads)
     try:
         sample = Sample(stream, settings.seed)
         codec = train_codec(sample, settings, threads)

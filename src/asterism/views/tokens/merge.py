@@ -19,7 +19,7 @@ from ...storage.folders import fsync_folder
 from ..eligible import Mask
 from .residual_codec import ResidualCodec
 from .segment import OpenTokens, TokenFacts
-from .writer import inverted_lists
+from .writer import make_inverted_lists
 
 CHUNK_TOKENS = 1 << 14
 
@@ -34,11 +34,11 @@ class KeptTokens:
 
     def lengths(self) -> npt.NDArray[np.int64]:
         """(kept documents,) vectors of each."""
-        return np.diff(self.segment.all_offsets())[self.kept]
+        return np.diff(self.segment.read_offsets())[self.kept]
 
     def rows(self) -> Iterator[npt.NDArray[np.int64]]:
         """The places of the kept documents' vectors, in order, in chunks that never cut a document."""
-        offsets = self.segment.all_offsets()
+        offsets = self.segment.read_offsets()
         begins, lengths = offsets[:-1][self.kept], self.lengths()
         ends = np.cumsum(lengths)
         first = 0
@@ -71,14 +71,14 @@ class KeptVectors:
             for rows in part.rows():
                 ends = np.cumsum(lengths[first:])
                 count = int(np.searchsorted(ends, len(rows), side="right"))
-                yield TokenVectors(self._floats(part.segment, rows), np.concatenate([[0], ends[:count]]))
+                yield TokenVectors(self._decode_rows(part.segment, rows), np.concatenate([[0], ends[:count]]))
                 part.forget()
                 first += count
 
-    def _floats(self, segment: OpenTokens, rows: npt.NDArray[np.int64]) -> FloatArray:
+    def _decode_rows(self, segment: OpenTokens, rows: npt.NDArray[np.int64]) -> FloatArray:
         stored: npt.NDArray[Any] = segment.codes[rows] if segment.fine is None else segment.fine[rows]
         if segment.scales is not None and segment.fine is None:
-            stored = self._codec.decode(stored, segment.scales[rows], segment.centroids_of(rows))
+            stored = self._codec.decode(stored, segment.scales[rows], segment.read_centroids(rows))
         if find_unusable_row(stored) is not None:
             raise DamagedIndex(f"{segment.facts.name}: a vector is beyond what was stored; {REMEDY}")
         return stored
@@ -101,14 +101,14 @@ def merge_tokens(folder: Path, name: str, parts: Sequence[KeptTokens], codec: Re
         done = 0
         for part in parts:
             for rows in part.rows():
-                nearest[done : done + len(rows)] = part.segment.centroids_of(rows)
+                nearest[done : done + len(rows)] = part.segment.read_centroids(rows)
                 done += len(rows)
                 for key, writer in writers.items():
                     writer.write(getattr(part.segment, key)[rows])
                 part.forget()
         files = {f"{key}.npy": writer.close() for key, writer in writers.items()}
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    small = inverted_lists(nearest, offsets, len(codec.centroids))
+    small = make_inverted_lists(nearest, offsets, len(codec.centroids))
     if parts[0].segment.offsets is not None:
         small["offsets"] = offsets
     files.update(write_arrays(target, small))

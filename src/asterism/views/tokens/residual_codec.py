@@ -22,7 +22,7 @@ from ...errors import VectorsError
 from ...kernels import _native, choose_kernels, reference
 from ...representations.token_vectors import FloatArray
 from ...settings import Bits
-from .clustering import CENTROID_ZERO, Centroids, assign, decode_levels, grouped
+from .clustering import CENTROID_ZERO, Centroids, assign, decode_levels, group_centroids
 from .signed_rows import SignedRows
 
 Floats = npt.NDArray[np.float32]
@@ -34,13 +34,13 @@ SMALLEST_SCALE = float(np.finfo(np.float16).smallest_subnormal)
 UNIT_BYTES = 16  # native/kernels/kernels.hpp: kUnit
 
 
-def padded_width(dimensions: int, bits: int) -> int:
+def compute_padded_width(dimensions: int, bits: int) -> int:
     """Bytes of an unpacked row: dimensions up to whole units of a code, and whole vectors of 32."""
     step = UNIT_BYTES * 8 // bits if bits < 16 else 32
     return -(-dimensions // max(step, 32)) * max(step, 32)
 
 
-def rotation_signs(dimensions: int, rng: np.random.Generator) -> Floats:
+def draw_rotation_signs(dimensions: int, rng: np.random.Generator) -> Floats:
     """(rounds, d) of ±1: the random part of the rotation."""
     power_of_two = dimensions & (dimensions - 1) == 0
     rounds = ROUNDS_POWER_OF_TWO if power_of_two else ROUNDS_OTHER
@@ -97,10 +97,10 @@ class ResidualCodec:
         """As the reference kernels take it."""
         return reference.CodeFormat(self.bits, self.level_bytes, self.step, self.zero, self.scales_whole_vector)
 
-    def native(self) -> _native.Codec:
+    def to_native(self) -> _native.Codec:
         """As the native code takes it."""
         return _native.Codec(
-            centroids=self.centroids.native(),
+            centroids=self.centroids.to_native(),
             signs=self.signs,
             levels=self.level_bytes,
             cutoffs=self.cutoffs,
@@ -111,13 +111,13 @@ class ResidualCodec:
             scales_whole_vector=self.scales_whole_vector,
         )
 
-    def rotated(self, rows: FloatArray, threads: int) -> Floats:
+    def rotate(self, rows: FloatArray, threads: int) -> Floats:
         """(n, d) a rotated copy."""
-        return rotated(rows, self.signs, threads)
+        return rotate(rows, self.signs, threads)
 
-    def nearest(self, rotated: Floats, threads: int) -> npt.NDArray[np.uint32]:
+    def find_nearest(self, rotated: Floats, threads: int) -> npt.NDArray[np.uint32]:
         """Rotated rows (n, d) -> (n,) their centroids."""
-        return assign(self.centroids, SignedRows.of(rotated, self.centroids.rows.shape[1], threads), threads)
+        return assign(self.centroids, SignedRows.from_floats(rotated, self.centroids.rows.shape[1], threads), threads)
 
     def encode(
         self, rotated: Floats, nearest: npt.NDArray[np.uint32], threads: int
@@ -128,7 +128,7 @@ class ResidualCodec:
         """
         codes = np.empty((len(rotated), self.row_bytes), np.uint8)
         scales = np.empty(len(rotated), np.float32)
-        _native.encode(self.native(), rotated, nearest, codes, scales, threads, choose_kernels())
+        _native.encode(self.to_native(), rotated, nearest, codes, scales, threads, choose_kernels())
         unfit = np.flatnonzero(scales > LARGEST_SCALE)
         if self.scales_whole_vector:  # elsewhere a scale that rounds to zero is that of a residual that is nothing
             unfit = np.flatnonzero((scales > LARGEST_SCALE) | (scales < SMALLEST_SCALE) & (scales > 0))
@@ -147,24 +147,24 @@ class ResidualCodec:
         residuals = scale * np.float32(self.step) * (levels - np.float32(self.zero))
         return reference.unrotate(residuals + (scale * means if self.scales_whole_vector else means), self.signs)
 
-    def left_over(self, rows: FloatArray, threads: int) -> float:
+    def measure_left_over(self, rows: FloatArray, threads: int) -> float:
         """Rows (n, d) -> the share of their energy that their centroids do not explain: what drift is measured by."""
-        turned = self.rotated(rows, threads)
-        nearest = self.nearest(turned, threads)
+        turned = self.rotate(rows, threads)
+        nearest = self.find_nearest(turned, threads)
         means = decode_levels(self.centroids.rows[nearest], self.centroids.scales[nearest], self.dimensions)
         energy = float(np.square(turned, dtype=np.float64).sum())
         return float(np.square(turned - means, dtype=np.float64).sum()) / energy if energy else 0.0
 
 
-def flat_codec(dimensions: int, bits: Bits) -> ResidualCodec:
+def make_flat_codec(dimensions: int, bits: Bits) -> ResidualCodec:
     """For floats (bits 16 or 32) without clusters: one centroid, at the origin."""
     origin = np.zeros((1, dimensions), np.float32)
-    centroids = grouped(origin, np.array([0, 1], np.uint32), padded_width(dimensions, bits))
+    centroids = group_centroids(origin, np.array([0, 1], np.uint32), compute_padded_width(dimensions, bits))
     none = np.zeros((0, dimensions), np.float32)
     return ResidualCodec(bits, centroids, none, np.zeros(16, np.uint8), none[:, 0].copy(), 1.0, CENTROID_ZERO, False)
 
 
-def rotated(rows: FloatArray, signs: Floats, threads: int) -> Floats:
+def rotate(rows: FloatArray, signs: Floats, threads: int) -> Floats:
     """(n, d) a rotated float32 copy."""
     out = np.empty(rows.shape, np.float32)
     given: npt.NDArray[Any] = rows.view(np.uint16) if rows.dtype == np.float16 else rows
@@ -172,7 +172,7 @@ def rotated(rows: FloatArray, signs: Floats, threads: int) -> Floats:
     return out
 
 
-def gaussian_codec(centroids: Centroids, signs: Floats, sample: SignedRows, bits: int) -> ResidualCodec:
+def make_gaussian_codec(centroids: Centroids, signs: Floats, sample: SignedRows, bits: int) -> ResidualCodec:
     """Lloyd–Max levels on the 64-step grid; nothing to train but the unit in which token scales are stored."""
     level_bytes = np.zeros(16, np.uint8)
     cutoffs = np.zeros(0, np.float32)
@@ -184,14 +184,14 @@ def gaussian_codec(centroids: Centroids, signs: Floats, sample: SignedRows, bits
         values = (snapped - CENTROID_ZERO) * grid
         cutoffs = ((values[1:] + values[:-1]) / 2).astype(np.float32)
     # A typical coordinate of the sample: token scales are then moderate numbers whatever the vectors' length.
-    unit = float(np.sqrt(np.square(sample.evenly(4096).decoded(), dtype=np.float64).mean())) or 1.0
+    unit = float(np.sqrt(np.square(sample.take_evenly(4096).decode(), dtype=np.float64).mean())) or 1.0
     return ResidualCodec(bits, centroids, signs, level_bytes, cutoffs, unit, CENTROID_ZERO, False)
 
 
-def quantile_codec(centroids: Centroids, sample: SignedRows, bits: int, threads: int) -> ResidualCodec:
+def make_quantile_codec(centroids: Centroids, sample: SignedRows, bits: int, threads: int) -> ResidualCodec:
     """ColBERTv2's levels, from the residuals of up to 50,000 vectors (its own code holds out no more)."""
-    some = sample.evenly(50_000)
-    residuals = some.decoded() - centroids.decoded()[assign(centroids, some, threads)]
+    some = sample.take_evenly(50_000)
+    residuals = some.decode() - centroids.decode()[assign(centroids, some, threads)]
     count = 2**bits
     cutoffs = np.quantile(residuals, np.arange(1, count) / count)
     weights = np.quantile(residuals, (np.arange(count) + 0.5) / count)

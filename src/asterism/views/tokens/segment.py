@@ -55,7 +55,7 @@ class TokenFacts:
         )
 
 
-def stored_dtype(bits: int) -> np.dtype[Any]:
+def choose_stored_type(bits: int) -> np.dtype[Any]:
     """Of the `codes` array."""
     return np.dtype({16: np.float16, 32: np.float32}.get(bits, np.uint8))
 
@@ -76,7 +76,7 @@ class OpenTokens:
     list_places: npt.NDArray[np.unsignedinteger]
     fine: npt.NDArray[np.float16] | None
 
-    def native(self) -> _native.Segment:
+    def to_native(self) -> _native.Segment:
         """As the native code takes it."""
         return _native.Segment(
             documents=self.facts.documents,
@@ -91,7 +91,7 @@ class OpenTokens:
             fine=None if self.fine is None else self.fine.view(np.uint16),
         )
 
-    def tokens_of(self, document: int) -> slice:
+    def locate_tokens(self, document: int) -> slice:
         """The rows of a document."""
         if self.offsets is None:
             return slice(document * self.fixed, (document + 1) * self.fixed)
@@ -100,7 +100,7 @@ class OpenTokens:
             raise DamagedIndex(f"{self.facts.name}: a document's offsets lie outside its segment; {REMEDY}")
         return slice(begin, end)
 
-    def all_offsets(self) -> npt.NDArray[np.int64]:
+    def read_offsets(self) -> npt.NDArray[np.int64]:
         """(documents + 1,)."""
         if self.offsets is None:
             return np.arange(self.facts.documents + 1, dtype=np.int64) * self.fixed
@@ -109,7 +109,7 @@ class OpenTokens:
             raise DamagedIndex(f"{self.facts.name}: the documents' offsets are not in order; {REMEDY}")
         return offsets
 
-    def centroids_of(self, rows: slice | npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
+    def read_centroids(self, rows: slice | npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
         """Of some tokens, all of which exist: whatever reads centroids by number asks here."""
         used = self.centroids[rows]
         if used.size and int(used.max()) >= len(self.list_starts) - 1:
@@ -131,7 +131,7 @@ def open_tokens(folder: Path, facts: TokenFacts, codec: ResidualCodec, settings:
         facts=facts,
         folder=inside,
         fixed=settings.fixed,
-        codes=mapped("codes", stored_dtype(codec.bits), (facts.tokens, columns)),
+        codes=mapped("codes", choose_stored_type(codec.bits), (facts.tokens, columns)),
         centroids=mapped("centroids", np.uint32, tokens),
         scales=mapped("scales", np.float16, tokens) if coded else None,
         offsets=None if settings.fixed else mapped("offsets", np.int64, (facts.documents + 1,)),

@@ -28,7 +28,7 @@ class SignedRows:
         return cls(dimensions, bytes_, np.empty(count, np.float32), np.empty(count, np.int32))
 
     @classmethod
-    def of(cls, rows: Floats, width: int, threads: int) -> SignedRows:
+    def from_floats(cls, rows: Floats, width: int, threads: int) -> SignedRows:
         """rows (n, d) to the nearest bytes."""
         made = cls.empty(len(rows), rows.shape[1], width)
         made.fill(rows, threads)
@@ -51,11 +51,11 @@ class SignedRows:
         """Some of the vectors."""
         return SignedRows(self.dimensions, self.bytes[chosen], self.scales[chosen], self.sums[chosen])
 
-    def evenly(self, most: int) -> SignedRows:
+    def take_evenly(self, most: int) -> SignedRows:
         """Up to `most` of the vectors, evenly spaced."""
         return self[np.linspace(0, len(self) - 1, min(len(self), most)).astype(np.int64)]
 
-    def decoded(self) -> Floats:
+    def decode(self) -> Floats:
         """(n, d) their values."""
         values: Floats = self.scales[:, None] * self.bytes[:, : self.dimensions]
         return values

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from ...errors import VectorsError
 from ...representations.token_vectors import FloatArray, TokenVectors, check_finite, find_unusable_row
-from .clustering import sample_share, sampled
-from .residual_codec import rotated
+from .clustering import choose_sample, compute_sample_share
+from .residual_codec import rotate
 from .signed_rows import SignedRows
 
 CHUNK_FLOATS = 1 << 21  # 8 MB as float32: small enough for the allocator to reuse, so that pages are not faulted anew
@@ -37,21 +37,21 @@ class TokenStream:
     def __iter__(self) -> Iterator[TokenVectors]:
         """Chunks of about CHUNK_FLOATS numbers, whatever the size of the parts that were given."""
         if self._one_shot and self._read:
-            yield from self._from_spool()
+            yield from self._read_spool()
             return
         self._read = True
         waiting: list[TokenVectors] = []
         floats = 0
-        for piece in self._pieces():
+        for piece in self._read_pieces():
             waiting.append(piece)
             floats += piece.flat.size
             if 2 * floats >= CHUNK_FLOATS:
-                yield self._spooled_if_one_shot(joined(waiting))
+                yield self._spool_if_one_shot(join_tokens(waiting))
                 waiting, floats = [], 0
         if waiting:
-            yield self._spooled_if_one_shot(joined(waiting))
+            yield self._spool_if_one_shot(join_tokens(waiting))
 
-    def _pieces(self) -> Iterator[TokenVectors]:
+    def _read_pieces(self) -> Iterator[TokenVectors]:
         """The parts as given, large ones cut, all of one dimension."""
         parts: Iterable[TokenVectors] = [self._source] if isinstance(self._source, TokenVectors) else self._source
         for part in parts:
@@ -72,7 +72,7 @@ class TokenStream:
             return sum(len(part.flat) for part in self._source if isinstance(part, TokenVectors))
         return 0
 
-    def _spooled_if_one_shot(self, chunk: TokenVectors) -> TokenVectors:
+    def _spool_if_one_shot(self, chunk: TokenVectors) -> TokenVectors:
         if self._one_shot:
             if self._spool is None:
                 self._spool = tempfile.TemporaryFile(dir=self._spool_folder)  # noqa: SIM115 - close() ends it; it has no name
@@ -80,7 +80,7 @@ class TokenStream:
             self._spool.write(chunk.flat.data)
         return chunk
 
-    def _from_spool(self) -> Iterator[TokenVectors]:
+    def _read_spool(self) -> Iterator[TokenVectors]:
         for offsets, dtype, position in self._spooled:
             if self._spool is None:
                 return
@@ -95,7 +95,7 @@ class TokenStream:
             self._spool.close()
 
 
-def joined(parts: list[TokenVectors]) -> TokenVectors:
+def join_tokens(parts: list[TokenVectors]) -> TokenVectors:
     """One value with the documents of all parts."""
     if len(parts) == 1:
         return parts[0]
@@ -123,8 +123,8 @@ class Sample:
             positions = np.arange(self.tokens, self.tokens + len(chunk.flat))
             self.tokens += len(chunk.flat)
             self.documents += len(chunk)
-            share = sample_share(max(self.tokens, expected))
-            chosen = sampled(positions, share, seed)
+            share = compute_sample_share(max(self.tokens, expected))
+            chosen = choose_sample(positions, share, seed)
             self._rows.append(chunk.flat[chosen])
             self._positions.append(positions[chosen])
             if self.tokens > 2 * thinned_at:
@@ -134,12 +134,12 @@ class Sample:
             raise VectorsError("zero documents were given, expected at least one")
         if self.tokens == 0:
             raise VectorsError(f"{self.documents} documents without a vector were given, expected at least one vector")
-        self._thin(sample_share(self.tokens))
+        self._thin(compute_sample_share(self.tokens))
 
     def _thin(self, share: float) -> None:
         """Drop what a smaller share would not have chosen."""
         for i, positions in enumerate(self._positions):
-            kept = sampled(positions, share, self._seed)
+            kept = choose_sample(positions, share, self._seed)
             self._rows[i] = self._rows[i][kept]
             self._positions[i] = positions[kept]
 
@@ -149,7 +149,7 @@ class Sample:
         begin = 0
         for positions in self._positions:
             part = self._rows.pop(0)
-            turned = rotated(part, signs, threads)
+            turned = rotate(part, signs, threads)
             unusable = find_unusable_row(turned)
             if unusable is not None:
                 check_finite(turned[unusable : unusable + 1], "the vectors", int(positions[unusable]))

@@ -19,7 +19,7 @@ from asterism.errors import (
     SettingError,
     VectorsError,
 )
-from asterism.storage.lock import writing
+from asterism.storage.lock import hold_writer_lock
 from tests.conftest import make_query, make_vectors
 
 OFFSETS = np.array([0, 2, 3])
@@ -236,7 +236,7 @@ def test_add(index: TokenIndex) -> None:
 
 
 def test_add_while_another_writes(index: TokenIndex) -> None:
-    with writing(index.path), pytest.raises(IndexBusy):
+    with hold_writer_lock(index.path), pytest.raises(IndexBusy):
         index.add(make_vectors(5, 16))
     assert len(index.add(make_vectors(5, 16))) == 65
 
