@@ -153,7 +153,7 @@ def test_arrays_that_do_not_belong_together(index: TokenIndex) -> None:
         codec = json.loads(json.dumps(manifest["codec"]))
         codec["files"][file.name] = {"bytes": len(content), "crc32": zlib.crc32(content)}
         rewrite_manifest(index.path, codec=codec)
-        with pytest.raises(DamagedIndex, match="belong together"):
+        with pytest.raises(DamagedIndex, match="fit together"):
             TokenIndex.open(index.path)
         file.write_bytes(original)
 

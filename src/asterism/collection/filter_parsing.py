@@ -1,10 +1,10 @@
-"""Metadata filters in the widespread dict form, read into conditions.
+"""Parses metadata filters, in the common MongoDB-like dict form, into conditions.
 
-{"year": {"$gte": 2020}, "lang": {"$in": ["en", "de"]}}      fields side by side are all to hold
+{"year": {"$gte": 2020}, "lang": {"$in": ["en", "de"]}}      all fields must match
 {"$or": [{"lang": "en"}, {"$not": {"draft": True}}]}         a bare value means $eq
 
-`$ne` and `$nin` are the opposite of `$eq` and `$in`, so that they hold where the field is missing. What a condition
-means is in filters.py.
+`$ne` and `$nin` are the negations of `$eq` and `$in`, so they are true if the field is missing. filters.py defines
+what the conditions mean.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ CONNECTIVES = ("$and", "$or", "$not")
 
 
 def parse_filter(given: Mapping[str, Any]) -> Condition:
-    """A dict as above -> its condition."""
+    """A filter dict -> its condition."""
     condition = _parse_conjunction(given, "the filter", 0)
     _check_size(condition)
     return condition
 
 
 def to_canonical_text(given: Mapping[str, Any]) -> str:
-    """One text for equal filters."""
+    """The same text for equal filters."""
     return json.dumps(given, sort_keys=True, default=dict)  # a Mapping need not be a dict
 
 
@@ -67,7 +67,7 @@ def _parse_connective(name: str, value: Any, depth: int) -> Condition:
 
 
 def _merge_values(parts: Iterable[Condition]) -> Iterator[Condition]:
-    """Parts of an $or, all values that one field is compared with as one condition."""
+    """The parts of an $or, with all values of the same field merged into one condition."""
     values: dict[str, set[tuple[Kind, Value]]] = {}
     for part in parts:
         if isinstance(part, OneOf):
@@ -83,7 +83,7 @@ def _parse_field(name: str, value: Any, depth: int) -> Condition:
     if len(name) > LONGEST_NAME:
         raise FilterError(f"the filter has a field of {len(name):,} characters, expected at most {LONGEST_NAME:,}")
     if not _is_text(name):
-        raise FilterError(f"the filter has the field {_shorten(name)} with half a character in it, expected whole ones")
+        raise FilterError(f"the filter has the field {_shorten(name)} with half a surrogate pair, expected valid text")
     if not isinstance(value, Mapping):
         return _parse_comparison(name, "$eq", value, depth)
     if not value:
@@ -125,7 +125,7 @@ def _parse_scalar(field: str, operator: str, operand: Any) -> tuple[Kind, Value]
     if isinstance(operand, int) and not -(2**63) <= operand < 2**63:
         raise FilterError(f"{field}: {operator} has {_shorten(operand)}, expected a number of up to 64 bits")
     if isinstance(operand, str) and not _is_text(operand):
-        raise FilterError(f"{field}: {operator} has a string with half a character in it, expected whole ones")
+        raise FilterError(f"{field}: {operator} has a string with half a surrogate pair, expected valid text")
     return to_stored_value(operand)
 
 
@@ -146,7 +146,7 @@ def _check_size(condition: Condition) -> None:
 
 
 def _walk(condition: Condition) -> Iterator[Condition]:
-    """The condition and all below it."""
+    """The condition and all conditions nested in it."""
     yield condition
     inner = condition.parts if isinstance(condition, Every | Either) else ()
     for part in (condition.part,) if isinstance(condition, Not) else inner:
@@ -162,10 +162,10 @@ def _is_text(value: str) -> bool:
 
 
 def _shorten(value: Any) -> str:
-    """Short, whatever it is."""
+    """A short text for any value."""
     try:
         return reprlib.repr(value)
-    except ValueError:  # an integer of thousands of digits, which Python does not print
+    except ValueError:  # an integer of thousands of digits, which Python refuses to print
         return f"a {type(value).__name__}"
 
 

@@ -1,4 +1,4 @@
-"""The folders of one commit: a codec if there is none yet, and a segment with every view of new documents."""
+"""Writes the folders of one commit: a codec if there is none yet, and a segment with all views of new documents."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ T = TypeVar("T")
 
 
 class SegmentMaker:
-    """`state` names what was made so far; `made` are the names of the folders."""
+    """`state` includes what was written so far; `made` has the names of all new folders."""
 
     def __init__(self, folder: Path, base: Base, views: Views, policy: Policy, threads: int) -> None:
-        """On top of a committed state."""
+        """Build on top of a committed state."""
         self.folder = folder
         self.base = base
         self.state: State = base.state
@@ -58,7 +58,7 @@ class SegmentMaker:
         self.threads = threads
 
     def write_segment(self, numbers: Numbers, content: Representations) -> tuple[Part, Size]:
-        """New documents: every view that the collection keeps."""
+        """Write a segment of new documents with all views of the collection."""
         name = self.make_folder("segment")
         inside, documents = self.folder / name, len(numbers)
         made: dict[str, Any] = {}
@@ -83,7 +83,7 @@ class SegmentMaker:
         return self.publish(name, numbers, made), size
 
     def make_folder(self, kind: str) -> str:
-        """The next codec's or segment's, empty."""
+        """Reserve the next folder name, and create the folder of a segment."""
         name = f"{kind}-{self.state.next_folder:06d}"
         self.made.append(name)
         self.state = replace(self.state, next_folder=self.state.next_folder + 1)
@@ -92,14 +92,14 @@ class SegmentMaker:
         return name
 
     def publish(self, name: str, numbers: Numbers, views: Mapping[str, Any]) -> Part:
-        """A segment's numbers, and what its manifest says of its views."""
+        """Write a segment's numbers and its manifest, which completes it."""
         files = write_arrays(self.folder / name, {NUMBERS: numbers})
         content = {"kind": SEGMENT_KIND, "version": SEGMENT_VERSION, "documents": len(numbers)}
         checksum = write_manifest(self.folder / name, {**content, "files": files, "views": views}, SEGMENT_FACTS)
         return Part(name, checksum)
 
     def write_codec(self, codec: ResidualCodec, build: TokenBuild, tokens: int, left_over: float) -> StoredCodec:
-        """A codec that was trained on so many vectors."""
+        """Write a codec that was trained on `tokens` vectors."""
         name = self.make_folder("codec")
         facts = write_codec(self.folder / name, codec)
         content = {"kind": CODEC_KIND, "version": CODEC_VERSION, "tokens": tokens, "left_over": left_over}
@@ -112,7 +112,7 @@ class SegmentMaker:
     def encode_tokens(
         self, name: str, vectors: Iterable[TokenVectors], documents: int, tokens: int, codec: StoredCodec
     ) -> dict[str, Any]:
-        """Token vectors, written with a codec; returns what the segment's manifest says of them."""
+        """Encode and write token vectors; returns their entry for the segment's manifest."""
         stream = TokenStream(vectors, self.folder)
         target = f"{name}/multi"
         facts = write_tokens(self.folder, target, stream, documents, tokens, codec.codec, codec.settings, self.threads)
@@ -122,7 +122,7 @@ class SegmentMaker:
         return {"codec": codec.part.name, "left_over": left_over, "segment": asdict(facts)}
 
     def mean_length(self, kept: Iterable[Size], length: int, documents: int) -> float | None:
-        """Of all documents, for BM25: those of segments that stay, and `documents` of `length` terms together."""
+        """The mean length, for BM25, of the documents in `kept` and of `documents` with `length` terms in total."""
         if not self.views.counted:
             return None
         for size in kept:
@@ -131,7 +131,7 @@ class SegmentMaker:
         return max(1.0, length / documents)
 
     def _get_codec(self, dimensions: int) -> StoredCodec:
-        """The collection's, which begins flat: floats under one centroid."""
+        """The collection's codec; a new collection gets a flat one: floats with a single centroid."""
         codec = self.codec
         if codec is None:
             build = require_given(self.views.multi, "token vectors")
@@ -144,14 +144,14 @@ class SegmentMaker:
 
 
 def require_given(value: T | None, what: str) -> T:
-    """What every document must have in this collection."""
+    """Return the value, or raise VectorsError if it is missing."""
     if value is None:
         raise VectorsError(f"no {what} were given, expected those of every document")
     return value
 
 
 def sample_vectors(vectors: Iterable[TokenVectors], tokens: int) -> FloatArray:
-    """Up to SAMPLED of the vectors, evenly spaced, so that it does not matter how they were chunked."""
+    """About SAMPLED of the vectors, evenly spaced; the sample does not depend on chunking."""
     step = max(1, tokens // SAMPLED)
     done, rows = 0, []
     for chunk in vectors:

@@ -1,4 +1,4 @@
-"""Several segments as one, without the deleted documents; perhaps with a codec that is trained for it."""
+"""Merges segments and drops deleted documents; can train a new codec for the result."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from .stored_parts import StoredSegment
 
 
 class SegmentMerger:
-    """Of the last segments of a snapshot, into folders of a SegmentMaker."""
+    """Merges the last segments of a snapshot into folders of a SegmentMaker."""
 
     def __init__(self, maker: SegmentMaker, snapshot: Snapshot) -> None:
-        """The maker builds on the same state."""
+        """The maker must build on the state of the snapshot."""
         self._maker = maker
         self._snapshot = snapshot
 
     def train(self) -> None:
-        """A new codec, from the token vectors of all documents; codes are decoded for it."""
+        """Train a new codec on the token vectors of all documents; codes are decoded first."""
         build = require_given(self._maker.views.multi, "token vectors")
         vectors = self._kept_vectors(self._snapshot.segments)
         sample = Sample(TokenStream(vectors, self._maker.folder), build.seed)
@@ -38,7 +38,7 @@ class SegmentMerger:
         self._maker.write_codec(codec, build, sample.tokens, left_over)
 
     def merge(self, segments: Sequence[StoredSegment]) -> tuple[Part, ...]:
-        """The last segments as one, coded as `train` says; empty if every document of theirs is deleted."""
+        """Write the last segments as one, with the codec of `train` if it ran; empty if every document is deleted."""
         maker = self._maker
         kept = [self._snapshot.kept_in(stored) for stored in segments]
         numbers = np.concatenate([stored.numbers[mask] for stored, mask in zip(segments, kept, strict=True)])

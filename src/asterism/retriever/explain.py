@@ -1,4 +1,4 @@
-"""An explanation with its words: the tokens and terms that answered, as pieces of the stored text."""
+"""Builds explanations: the tokens and terms that matched, with their positions in the stored text."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
 
 
 class Explainer:
-    """Of one query and one document."""
+    """Explains the score of one document for one query."""
 
     def __init__(self, query: str, document: Document, views: Views, encoder: Callable[[], Encoder]) -> None:
-        """The encoder is asked for only if tokens are to be named."""
+        """`encoder` is called only if tokens must be located."""
         self._query = query
         self._document = document
         self._views = views
@@ -59,7 +59,7 @@ class Explainer:
         spans = encoder.document_spans(self._document.full_text)
         if asked is None or len(asked) != len(answers):
             asked = [_make_empty_span() for _ in answers]
-        if spans is None or len(spans) != len(seen.similarities):  # pooled vectors stand for no single token
+        if spans is None or len(spans) != len(seen.similarities):  # pooled vectors do not belong to a single token
             spans = [_make_empty_span() for _ in seen.similarities]
         matches = []
         for span, answer in zip(asked, answers, strict=True):
@@ -82,7 +82,7 @@ class Explainer:
         return tuple(matches)
 
     def _find_first_spans(self, text: str) -> dict[int, TermSpan]:
-        """Term -> where it stands first."""
+        """Term -> its first occurrence."""
         spans = find_word_spans(text) if self._views.lexical == "words" else self._encoder().term_spans(text)
         found: dict[int, TermSpan] = {}
         for span in spans:
@@ -97,7 +97,7 @@ def _find_answers(seen: SeenTokens, settings: TokenSearch) -> list[Answer]:
 
 
 def _locate(document: Document, begin: int, end: int) -> tuple[str, int, int]:
-    """Offsets into what the model read -> the field, and offsets into that."""
+    """Offsets into the encoded text -> the field, and offsets into that field."""
     if begin < 0:
         return "", -1, -1
     before = len(document.full_text) - len(document.text)

@@ -1,4 +1,4 @@
-"""One document under a plan: what each view sees of it, and what that adds to its score."""
+"""Examines one document under a plan: its scores by view, and what each adds to the total."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .plan import SearchPlan
 class SeenTokens:
     """Similarities (tokens, q) and the tokens' centroids (tokens,).
 
-    For XTR also what each query token imputes (q,) and which centroids it probed.
+    For XTR also the imputed similarity of each query token (q,) and the centroids that it probed.
     """
 
     similarities: Floats
@@ -32,7 +32,7 @@ class SeenTokens:
 
 @dataclass(frozen=True)
 class SeenTerms:
-    """The query's terms (n,) and what each adds (n,)."""
+    """The query's terms (n,) and what each adds to the score (n,)."""
 
     terms: npt.NDArray[np.int64]
     added: Floats
@@ -40,7 +40,7 @@ class SeenTerms:
 
 @dataclass(frozen=True)
 class Seen:
-    """Of each view that counts its score and what it adds to the whole; tokens and terms where there are such views."""
+    """By view, its score and what it adds to the total; tokens and terms if the search uses these views."""
 
     scores: Mapping[View, float]
     shares: Mapping[View, float]
@@ -49,7 +49,7 @@ class Seen:
 
 
 def examine(asked: Asked, at: int, plan: SearchPlan, k: int) -> Seen:
-    """The document at a place, for the first query; k is that of the search."""
+    """The document at position `at`, for the first query; k is that of the search."""
     tokens = _see_tokens(asked, at, plan, k) if "multi" in asked.searchers else None
     terms = _see_terms(asked, at) if "lexical" in asked.searchers else None
     if plan.method != "hybrid":
@@ -66,7 +66,7 @@ def examine(asked: Asked, at: int, plan: SearchPlan, k: int) -> Seen:
 
 def _see_tokens(asked: Asked, at: int, plan: SearchPlan, k: int) -> SeenTokens:
     searcher, query = cast(TokenSearcher, asked.searchers["multi"]), asked.queries["multi"][0]
-    if plan.method == "hybrid":  # scores every token, however candidates are found
+    if plan.method == "hybrid":  # scores every token, no matter how candidates are found
         searcher = searcher.with_settings(TokenSearch())
     imputed: Floats = np.zeros(0, np.float32)
     probed: list[npt.NDArray[np.uint32]] = []

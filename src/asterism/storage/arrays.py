@@ -1,6 +1,6 @@
-"""Arrays as .npy files: written with a checksum, mapped or read as if anybody had written them.
+"""Arrays as .npy files: written with a checksum; mapped or read without trusting their content.
 
-Only regular files of exactly the expected bytes are opened. A mapped array keeps no descriptor.
+Only regular files of exactly the expected size are opened. A mapped array keeps no file descriptor open.
 """
 
 from __future__ import annotations
@@ -61,18 +61,18 @@ class ArrayWriter:
         return {"bytes": size, "crc32": self.checksum}
 
     def __enter__(self) -> ArrayWriter:
-        """For use in a with statement: the file is closed whatever happens."""
+        """Close the file when the with block ends, also after an error."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the handle; `close` has the facts."""
+        """Close the file; `close` returns its size and checksum."""
         self._file.close()
 
 
 def write_arrays(folder: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> FileFacts:
-    """Each array as folder/name.npy; returns sizes and checksums."""
+    """Write each array as folder/name.npy; returns sizes and checksums."""
     facts = {}
     for name, values in arrays.items():
         with ArrayWriter(folder / f"{name}.npy", values.dtype, values.shape) as writer:
@@ -82,18 +82,18 @@ def write_arrays(folder: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> FileFa
 
 
 class MappedFolder:
-    """The arrays of a folder, mapped as they are asked for; who has them can go on when the folder is removed."""
+    """The arrays of a folder, mapped on request; mapped arrays remain readable after the folder is removed."""
 
     def __init__(self, path: Path, files: FileFacts) -> None:
-        """`files` lists all that the folder has."""
+        """`files` lists all files of the folder."""
         if not is_real_folder(path):
-            raise damaged(path, "is no folder")
+            raise damaged(path, "is not a folder")
         self.path = path
         self.files = files
         self._contents: dict[str, npt.NDArray[np.uint8]] = {}
 
     def array(self, name: str, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> npt.NDArray[Any]:
-        """The array name.npy of known type and shape; its size and header must be exactly those of such a file."""
+        """Map name.npy; its size and header must be exactly those of an array of this type and shape."""
         file, kind = f"{name}.npy", np.dtype(dtype)
         header = _make_header(kind, shape)
         content = self._contents[file] = map_file(self.path / file, self.files[file]["bytes"])
@@ -125,14 +125,14 @@ class MappedFolder:
 
 
 def verify_folders(folders: Iterable[MappedFolder], threads: int) -> None:
-    """All files of all folders, several side by side; raises DamagedIndex for the first that is wrong."""
+    """Verify all files of all folders in parallel; raises DamagedIndex for the first that is wrong."""
     with ThreadPoolExecutor(threads) as team:
         for _ in team.map(MappedFolder.verify, folders):
             pass
 
 
 def read_array(path: Path, expected: Mapping[str, int], dtype: npt.DTypeLike, dimensions: int) -> npt.NDArray[Any]:
-    """Read a small array whole, of a type and number of dimensions, after comparing its checksum."""
+    """Read a small array into memory; its checksum, type and number of dimensions must be as expected."""
     content = np.array(map_file(path, expected["bytes"]))
     if zlib.crc32(content.data) != expected["crc32"]:
         raise damaged(path, "was changed since it was written")
@@ -147,7 +147,7 @@ def read_array(path: Path, expected: Mapping[str, int], dtype: npt.DTypeLike, di
 
 
 def forget_pages(array: npt.NDArray[Any] | None) -> None:
-    """Take the pages of a mapped array out of this process's memory; they are read again when they are needed."""
+    """Drop the pages of a mapped array from this process's memory; they are read again when needed."""
     if array is not None and array.size:
         _native.forget_pages(array)
 
@@ -167,7 +167,7 @@ def verify_file(path: Path, expected: Mapping[str, int]) -> None:
 
 
 def map_file(path: Path, size: int | None = None) -> npt.NDArray[np.uint8]:
-    """(n,) the bytes of a regular file, of `size` if that is known; no descriptor stays open for it."""
+    """(n,) the mapped bytes of a regular file, which must have `size` bytes if given; keeps no descriptor open."""
     try:
         descriptor = open_regular(path)
         try:
@@ -182,7 +182,7 @@ def map_file(path: Path, size: int | None = None) -> npt.NDArray[np.uint8]:
 
 
 def _count_values(shape: tuple[int, ...]) -> int:
-    """Values of a shape, whatever it says: Python's integers do not overflow."""
+    """Number of values of a shape, in Python's integers, which do not overflow."""
     count = 1
     for extent in shape:
         count *= extent
@@ -192,7 +192,7 @@ def _count_values(shape: tuple[int, ...]) -> int:
 def _make_header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
     """The first bytes of a .npy file of format 1.0, padded so that the data begin at a multiple of 64.
 
-    By hand, because it is compared byte for byte: NumPy may one day write the same facts differently.
+    Not written by NumPy, because it is compared byte for byte and NumPy may change its formatting.
     """
     facts = f"{{'descr': '{dtype.str}', 'fortran_order': False, 'shape': {shape!r}, }}"
     padding = -(10 + len(facts) + 1) % 64

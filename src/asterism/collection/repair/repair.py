@@ -1,9 +1,9 @@
-"""A damaged collection made whole again: what is intact stays, the rest is made anew from the texts.
+"""Repairs a damaged collection: intact parts stay, the rest is rebuilt from the texts.
 
-  catalog    if something in it is damaged: a new one, from all rows whose checksums are right
-  segments   those that are damaged are left out; documents that no segment holds then are represented again
+  catalog    rebuilt from all rows whose checksums match, if any part of it is damaged
+  segments   damaged ones are dropped; documents that are then in no segment are encoded again
 
-Everything is committed in steps. A repair that is stopped leaves an index that says so, and the next one goes on.
+Each step is committed. An interrupted repair leaves an index that says so, and the next repair continues it.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ from ..writer import CollectionWriter
 from .catalog import mend_catalog
 
 BATCH = 256
-DAMAGE = (DamagedIndex, NotAnIndex)  # not: no permission, no descriptors, a newer format
+DAMAGE = (DamagedIndex, NotAnIndex)  # not errors of permission or descriptors, or a newer format
 
-Represent = Callable[[list[Document], Views, dict[str, Any]], Representations]  # of documents, views and model
+Represent = Callable[[list[Document], Views, dict[str, Any]], Representations]  # from documents, views, model
 
 
 @dataclass(frozen=True)
 class Repair:
-    """What was done.
+    """What a repair did.
 
-    catalog: whether it was made anew · dropped: folders that were damaged · represented: documents that were
-    represented again · lost: documents whose own rows were damaged.
+    catalog: whether it was rebuilt · dropped: damaged folders · represented: documents that were encoded again ·
+    lost: documents whose own rows were damaged.
     """
 
     catalog: bool
@@ -59,7 +59,7 @@ class Repair:
 
 
 def repair_collection(folder: Path, represent: Represent, policy: Policy | None = None) -> Repair:
-    """Mend what is damaged; nothing is changed where nothing is."""
+    """Repair what is damaged; an intact collection is not changed."""
     if not any(os.path.lexists(folder / name) for name in (MANIFEST, CATALOG)):
         raise NotAnIndex(f"{folder} holds neither a manifest nor a catalog: expected a folder that asterism built")
     with hold_writer_lock(folder, PATIENCE), report_write_errors(folder):
@@ -79,7 +79,7 @@ def repair_collection(folder: Path, represent: Represent, policy: Policy | None 
 
 
 def _drop_damaged(folder: Path, catalog: Catalog, represent: Represent) -> tuple[str, ...]:
-    """Leave out segments that are damaged; what remains is consistent, and says that a repair goes on."""
+    """Drop damaged segments and commit a consistent state that is marked as under repair."""
     with catalog.reading() as reader:
         state, numbers, tombstones = reader.state(), reader.read_all_numbers(), reader.tombstones()
         views, model = read_views(reader), reader.fact("model")
@@ -97,7 +97,7 @@ def _drop_damaged(folder: Path, catalog: Catalog, represent: Represent) -> tuple
     with catalog.reading() as reader:
         one = reader.documents(np.setdiff1d(numbers, held)[:1].tolist())
     if one:
-        represent(list(one.values()), views, model)  # before anything is left out: is the model there?
+        represent(list(one.values()), views, model)  # fails before anything is dropped if the model is missing
     mended = replace(
         state,
         documents=kept,
@@ -113,7 +113,7 @@ def _drop_damaged(folder: Path, catalog: Catalog, represent: Represent) -> tuple
 
 
 def _find_intact_parts(folder: Path, state: State, views: Views) -> tuple[StoredCodec | None, list[StoredSegment]]:
-    """The codec, and segments whose files are all as they were written, with numbers that rise through all of them."""
+    """The codec, and the segments whose files are all intact; their numbers ascend over all segments."""
     codec = None
     if state.codec is not None:
         with suppress(*DAMAGE):
@@ -133,7 +133,7 @@ def _find_intact_parts(folder: Path, state: State, views: Views) -> tuple[Stored
 
 
 def _represent_missing(folder: Path, catalog: Catalog, represent: Represent, policy: Policy) -> int:
-    """Documents that no segment holds, a batch at a time; returns how many there were."""
+    """Encode the documents that no segment holds, in batches; returns how many there were."""
     with catalog.reading() as reader:
         views, model, repairing = read_views(reader), reader.fact("model"), reader.fact(REPAIR)
         snapshot = Snapshot.open(folder, reader, reader.state(), None)

@@ -1,4 +1,4 @@
-"""Several dense segments as one, without the deleted documents."""
+"""Merges dense segments and drops deleted documents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHUNK_ROWS = 4096
 def merge_dense(
     target: Path, parts: Sequence[tuple[OpenDense, Mask]], with_graph: bool, threads: int, chunk_rows: int = CHUNK_ROWS
 ) -> DenseFacts:
-    """The kept documents of several segments, in order, as one."""
+    """Write the kept documents of several segments, in order, as one segment."""
     documents, dimensions = sum(int(kept.sum()) for _, kept in parts), parts[0][0].facts.dimensions
     return write_dense(target, _read_kept_rows(parts, chunk_rows), documents, dimensions, with_graph, threads)
 

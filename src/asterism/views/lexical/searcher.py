@@ -1,4 +1,4 @@
-"""Lexical segments, opened: the documents with the largest sum of query weight times document weight."""
+"""Searches lexical segments for the documents with the largest sum of query weight times document weight."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class LexicalSearcher:
         self._engine = _native.LexicalEngine([segment.to_native() for segment in segments], choose_kernels())
 
     def prepare(self, queries: Representations) -> LexicalWeights:
-        """The queries' terms; counts become BM25's weights by how rare each term is now, a model's weights stay."""
+        """The queries' terms. Counts are multiplied by the current idf of each term; a model's weights stay."""
         asked = queries.lexical
         if asked is None:
             raise VectorsError("the queries have no terms")
@@ -49,10 +49,8 @@ class LexicalSearcher:
         return LexicalWeights(asked.offsets, asked.terms, asked.weights * rarity)
 
     def search(self, queries: LexicalWeights, k: int, eligible: Mask | None = None, threads: int = 1) -> SearchHits:
-        """Queries -> ids and scores (n, up to k); documents without any term of a query are no hits."""
-        wanted = min(
-            check_whole_number("k", k, 1), max(1, self.documents)
-        )  # the engine makes room for as many as are wanted
+        """Queries -> ids and scores (n, up to k); documents without any term of the query are not returned."""
+        wanted = min(check_whole_number("k", k, 1), max(1, self.documents))  # the engine allocates room for k hits
         workers = check_whole_number("threads", threads, 1, MOST_THREADS)
         weights = check_weights(queries.weights)
         longest = int(np.diff(queries.offsets).max(initial=0))
@@ -66,7 +64,7 @@ class LexicalSearcher:
         return SearchHits(*found, {"lists": time.perf_counter() - begin})
 
     def scores(self, query: Terms, documents: Numbers) -> Floats:
-        """Documents (m,) -> (m,), to the bit as a search scores them."""
+        """Documents (m,) -> (m,), bit for bit the scores of a search."""
         added = self._compute_added(query, documents)
         scores = np.zeros(len(added), np.float32)
         for column in added.T:
@@ -74,11 +72,11 @@ class LexicalSearcher:
         return scores
 
     def explain(self, query: Terms, document: int) -> Floats:
-        """A document -> (1, n) what each term adds to its score."""
+        """A document -> (1, n): what each term adds to its score."""
         return self._compute_added(query, np.array([document]))
 
     def frequencies(self, terms: npt.ArrayLike) -> npt.NDArray[np.int64]:
-        """Terms (n,) -> (n,) documents that have each."""
+        """Terms (n,) -> (n,) documents that contain each."""
         asked = np.asarray(terms, np.int64)
         found = np.zeros(len(asked), np.int64)
         for segment in self.segments:
@@ -94,5 +92,5 @@ class LexicalSearcher:
             stored = self._engine.weights_of(np.ascontiguousarray(terms), np.ascontiguousarray(documents, np.int64))
         added: Floats = stored * check_weights(weights)
         if not np.isfinite(added).all():
-            raise DamagedIndex(f"{self.path}: a weight is no number; {REMEDY}")
+            raise DamagedIndex(f"{self.path}: a weight is not a finite number; {REMEDY}")
         return added

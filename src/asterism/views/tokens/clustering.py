@@ -1,9 +1,9 @@
 """Centroids for token vectors: a sample of about 256·√N vectors, k-means in two levels.
 
 Plain k-means on K = 16·√N centroids costs a product of the sample with all of them in every round. Here a first
-level of √K groups is clustered, each group is clustered by itself, and a last round lets every vector choose among the
-children of its nearest groups. Assignment is in integers (see native/kernels/kernels.hpp), so that neither threads nor
-instruction sets change a centroid.
+level of √K groups is clustered, then each group separately; in a last round every vector is assigned to one of the
+children of its nearest groups. Assignment uses integers (see native/kernels/kernels.hpp), so that centroids depend
+neither on the number of threads nor on the instruction set.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ SAMPLE_FACTOR = 256
 VECTORS_A_CENTROID = 4
 COARSE_ROUNDS = 6
 GROUP_ROUNDS = 4
-COARSE_SAMPLE = 256  # vectors a group that train the first level
-MOST_GROUPS = 12  # that a vector looks into, the nearest
-REACH = 1.1  # and their squared distances at most this times that of the nearest
+COARSE_SAMPLE = 256  # vectors per group that train the first level
+MOST_GROUPS = 12  # the nearest groups whose children a vector is compared with
+REACH = 1.1  # and only groups within this multiple of the nearest group's squared distance
 CENTROID_ZERO = 31.5  # native/kernels/kernels.hpp: kCentroidZero
 
 
 def compute_sample_share(vectors: int) -> float:
-    """Share of `vectors` that is sampled: 256·√N of N."""
+    """The share of `vectors` that is sampled: 256·√N of N."""
     return min(1.0, SAMPLE_FACTOR / math.sqrt(max(vectors, 1)))
 
 
@@ -55,7 +55,7 @@ def choose_centroid_count(vectors: int, sample: int) -> int:
 
 @dataclass(frozen=True)
 class Centroids:
-    """K centroids as levels of a byte, in groups of neighbours.
+    """K centroids as rows of levels, one byte each, in groups of neighbours.
 
     rows (K + 1, width) and scales (K + 1,): value = scale · (level - 31.5); the last row is the mean of all.
     half_norms (K,): |c|²/2. group_* the same for G groups; the children of group g are starts[g]:starts[g+1].
@@ -75,11 +75,11 @@ class Centroids:
         return len(self.half_norms)
 
     def decode(self) -> Floats:
-        """(K, d) the centroids' values."""
+        """(K, d) the float values of the centroids."""
         return decode_levels(self.rows[:-1], self.scales[:-1], self.dimensions)
 
     def to_native(self) -> _native.Centroids:
-        """As the native code takes them."""
+        """The centroids for the native code."""
         return _native.Centroids(
             rows=self.rows,
             scales=self.scales,
@@ -92,7 +92,7 @@ class Centroids:
 
 
 def to_levels(values: npt.NDArray[np.floating], width: int) -> tuple[npt.NDArray[np.uint8], Floats]:
-    """values (n, d) -> levels (n, width) 0..63 and scales (n,); the padding is at level 0 and never counts."""
+    """values (n, d) -> levels (n, width) 0..63 and scales (n,); the padding has level 0 and is ignored."""
     scales = (np.abs(values).max(axis=1) / CENTROID_ZERO).astype(np.float32)
     safe = np.where(scales > 0, scales, 1).astype(np.float64)
     levels = np.rint(values / safe[:, None] + CENTROID_ZERO).clip(0, 63).astype(np.uint8)
@@ -114,7 +114,7 @@ def _compute_half_norms(rows: npt.NDArray[np.uint8], scales: Floats, dimensions:
 
 
 def group_centroids(values: npt.NDArray[np.floating], starts: npt.NDArray[np.uint32], width: int) -> Centroids:
-    """Centroids from their values (K, d), already in the order of their groups."""
+    """Values (K, d), in the order of their groups, and starts (G + 1,) of the groups -> centroids."""
     dimensions = values.shape[1]
     rows, scales = to_levels(values, width)
     groups = np.stack([values[a:b].mean(axis=0) for a, b in itertools.pairwise(starts)])
@@ -139,7 +139,7 @@ def _make_one_group(values: npt.NDArray[np.floating], width: int) -> Centroids:
 def assign(
     centroids: Centroids, rows: SignedRows, threads: int, most_groups: int = MOST_GROUPS, reach: float = REACH
 ) -> npt.NDArray[np.uint32]:
-    """(n,) for each of the rows the nearest centroid among the children of its nearest groups."""
+    """(n,) the nearest centroid of each row among the children of its nearest groups."""
     nearest = np.empty(len(rows), np.uint32)
     given = (rows.bytes, rows.scales, rows.sums)
     _native.assign(centroids.to_native(), *given, nearest, most_groups, reach, threads, choose_kernels())
@@ -153,7 +153,7 @@ def _update_centroids(
     rng: np.random.Generator,
     threads: int,
 ) -> npt.NDArray[np.float64]:
-    """(K, d) means of the assigned rows; a centroid without any moves to a random row."""
+    """(K, d) means of the assigned rows; a centroid without rows moves to a random row."""
     sums = np.empty(values.shape, np.float64)
     counts = np.empty(len(values), np.int64)
     _native.sum_by_centroid(rows.bytes, rows.scales, nearest, sums, counts, threads, choose_kernels())
@@ -167,7 +167,7 @@ def _update_centroids(
 def _kmeans(
     rows: SignedRows, count: int, rounds: int, rng: np.random.Generator, threads: int
 ) -> npt.NDArray[np.float64]:
-    """Plain k-means from random rows: (count, d)."""
+    """(count, d): plain k-means, initialised with random rows."""
     values = rows[np.sort(rng.choice(len(rows), count, replace=False))].decode().astype(np.float64)
     for _ in range(rounds):
         values = _update_centroids(
@@ -189,7 +189,7 @@ def _split_in_proportion(sizes: npt.NDArray[np.int64], total: int) -> npt.NDArra
 
 
 def train(rows: SignedRows, count: int, rng: np.random.Generator, threads: int) -> Centroids:
-    """The sample -> about `count` centroids (a handful more or fewer where groups are tiny)."""
+    """The sample -> about `count` centroids (a few more or fewer if groups are tiny)."""
     groups = max(1, math.isqrt(count))
     coarse_rows = rows
     if len(rows) > groups * COARSE_SAMPLE:
@@ -207,7 +207,7 @@ def train(rows: SignedRows, count: int, rng: np.random.Generator, threads: int) 
         members = rows[order[ends[group] - sizes[kept][group] : ends[group]]]
         return _kmeans(members, int(shares[group]), GROUP_ROUNDS, np.random.default_rng(seeds[group]), 1)
 
-    # Many small groups: whole ones side by side, not the halves of one.
+    # There are many small groups: each thread clusters a whole one.
     children = list(map_in_order(cluster, range(len(shares)), threads))
     starts = np.concatenate([[0], np.cumsum(shares)]).astype(np.uint32)
     centroids = group_centroids(np.concatenate(children), starts, rows.width)

@@ -1,4 +1,4 @@
-"""The codec of a token index: trained on the sample, written once, opened with the index."""
+"""The files of a token index's codec: trained on the sample, written once, read when the index is opened."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .stream import Sample
 
 WIDEST_VECTOR = 4096
 LEVELS = 64
-LARGEST = 1e17  # of what follows from vectors up to 1e15, in up to 4,096 dimensions
+LARGEST = 1e17  # bound for values derived from vectors of up to 1e15, in up to 4,096 dimensions
 LARGEST_SQUARE = 1e34
 
 OWN_ARRAYS: dict[str, tuple[npt.DTypeLike, int]] = {
@@ -49,7 +49,7 @@ CENTROID_ARRAYS: dict[str, tuple[npt.DTypeLike, int]] = {
 
 
 def train_codec(sample: Sample, settings: TokenBuild, threads: int) -> ResidualCodec:
-    """Rotation, centroids and levels for the sampled vectors."""
+    """Choose the rotation and train centroids and levels on the sampled vectors."""
     if sample.dimensions > WIDEST_VECTOR:
         raise VectorsError(f"the vectors have {sample.dimensions} dimensions, expected at most {WIDEST_VECTOR}")
     rng = np.random.default_rng(settings.seed)
@@ -64,7 +64,7 @@ def train_codec(sample: Sample, settings: TokenBuild, threads: int) -> ResidualC
 
 
 def write_codec(folder: Path, codec: ResidualCodec) -> dict[str, Any]:
-    """Into a new folder; returns what the manifest keeps."""
+    """Write a codec into a new folder; returns its entry for the manifest."""
     folder.mkdir()
     own = {name: getattr(codec, name) for name in OWN_ARRAYS}
     files = write_arrays(folder, own | {name: getattr(codec.centroids, name) for name in CENTROID_ARRAYS})
@@ -73,15 +73,15 @@ def write_codec(folder: Path, codec: ResidualCodec) -> dict[str, Any]:
 
 
 def list_codec_files(facts: Facts) -> FileFacts:
-    """Sizes and checksums, as the manifest has them."""
+    """Sizes and checksums of the codec's files, from the manifest."""
     return facts.files(f"{name}.npy" for name in (*OWN_ARRAYS, *CENTROID_ARRAYS))
 
 
 def open_codec(folder: Path, facts: Facts, settings: TokenBuild) -> ResidualCodec:
-    """Read whole and verified: it is small, and everything depends on it."""
+    """Read and verify a codec completely: it is small, and everything depends on it."""
     files = list_codec_files(facts)
     if not is_real_folder(folder):
-        raise damaged(folder, "is no folder")
+        raise damaged(folder, "is not a folder")
 
     def load(arrays: dict[str, tuple[npt.DTypeLike, int]]) -> dict[str, npt.NDArray[Any]]:
         return {
@@ -102,12 +102,12 @@ def open_codec(folder: Path, facts: Facts, settings: TokenBuild) -> ResidualCode
         scales_whole_vector=settings.levels == "quantile",
     )
     if not (_shapes_fit(codec) and _values_are_usable(codec)):
-        raise damaged(folder, "holds arrays that do not belong together")
+        raise damaged(folder, "holds arrays that do not fit together")
     return codec
 
 
 def _shapes_fit(codec: ResidualCodec) -> bool:
-    """At least one centroid, in groups that have all of them in order."""
+    """At least one centroid; the groups cover all of them in order."""
     centroids, bits = codec.centroids, codec.bits
     count, groups = len(centroids.half_norms), len(centroids.group_rows)
     width = compute_padded_width(centroids.dimensions, bits)
@@ -130,7 +130,7 @@ def _shapes_fit(codec: ResidualCodec) -> bool:
 
 
 def _values_are_usable(codec: ResidualCodec) -> bool:
-    """Levels that exist, signs that are signs, and numbers whose products stay finite."""
+    """Levels in range, signs that are ±1, and numbers whose products stay finite."""
     centroids = codec.centroids
     positive = (centroids.scales, centroids.half_norms, centroids.group_scales, centroids.group_half_norms)
     return (

@@ -1,9 +1,9 @@
-"""The token index: many vectors a document, searched by MaxSim.
+"""The token index: many vectors per document, searched by MaxSim.
 
 x.tokens/
   manifest.json     settings, codec and segments with their files' sizes and checksums
   codec/            centroids, rotation, levels (immutable)
-  segment-000001/   codes in document order, inverted lists (immutable); `add` makes the next
+  segment-000001/   codes in document order, inverted lists (immutable); `add` writes the next one
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SEGMENT = "segment"
 
 
 class TokenIndex:
-    """Token vectors on disk, memory-mapped; `build` or `open` make one."""
+    """Token vectors on disk, memory-mapped. Made by `build` and `open`."""
 
     def __init__(self, path: Path, manifest: Facts) -> None:
         """Map the files named by a manifest; use `open`."""
@@ -67,7 +67,7 @@ class TokenIndex:
     ) -> TokenIndex:
         """Build an index at `path`, which must not exist, from vectors that are read twice; settings: TokenBuild.
 
-        Everything is written beside `path` and renamed at the end: a build that is killed leaves no index.
+        Everything is written to a folder beside `path` that is renamed at the end: a killed build leaves no index.
         """
         target = Path(path)
         chosen = TokenBuild.from_json(settings)
@@ -79,15 +79,15 @@ class TokenIndex:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> TokenIndex:
-        """Open an index: reads manifest, codec, headers and where lists begin; maps the rest."""
+        """Open an index: read the manifest, the codec, headers and list starts; map the rest."""
         folder = Path(path)
         return cls(folder, read_manifest(folder, KIND, VERSION))
 
     def add(self, vectors: TokenVectors | Iterable[TokenVectors]) -> TokenIndex:
-        """Append documents with the same codec; returns the index that sees them.
+        """Append documents, encoded with the same codec; returns an index that includes them.
 
-        They are a new segment, merged with the last ones where these are small. This object goes on seeing what it saw:
-        a snapshot.
+        They become a new segment, which is merged with the last ones if those are small. This object does not change:
+        it is a snapshot.
         """
         with hold_writer_lock(self.path), report_write_errors(self.path):
             now = TokenIndex.open(self.path)
@@ -103,11 +103,11 @@ class TokenIndex:
                 raise
             write_manifest(self.path, {**now._manifest.content, "segments": [asdict(facts) for facts in segments]})
             for name in known - {facts.name for facts in segments}:
-                remove_part(self.path, name)  # who has it mapped goes on reading it
+                remove_part(self.path, name)  # processes that have mapped it can still read it
         return TokenIndex.open(self.path)
 
     def _append(self, vectors: TokenVectors | Iterable[TokenVectors]) -> list[TokenFacts]:
-        """The segments with the new documents; of those that are merged, what is read is verified first."""
+        """Write the new documents and return all segments; segments are verified before they are merged."""
         number = max((int(facts.name.rpartition("-")[2]) for facts in self._segments), default=0) + 1
         stream = TokenStream(vectors, self.path)
         try:
@@ -158,29 +158,29 @@ class TokenIndex:
     ) -> SearchHits:
         """Queries, each (tokens, d) -> ids and scores (n, k), padded with -1 and -inf.
 
-        `threads` share the queries, one each at a time; the settings' own number of threads is not used.
+        `threads` share the queries, one at a time each; settings.threads is ignored.
         """
         searcher = self._searcher.with_settings(settings)
         return searcher.search(searcher.gather(queries), k, eligible, threads)
 
     def check(self) -> None:
-        """Read every file and compare its checksum; raises DamagedIndex at the first that differs."""
+        """Read every file and compare its checksum; raises DamagedIndex for the first that differs."""
         for name, facts in list_codec_files(self._manifest.part("codec")).items():
             verify_file(self.path / CODEC / name, facts)
         verify_folders((part.folder for part in self._parts), count_threads(0))
 
     def __len__(self) -> int:
-        """Documents."""
+        """Number of documents."""
         return sum(facts.documents for facts in self._segments)
 
     @property
     def tokens(self) -> int:
-        """Vectors in all."""
+        """Number of vectors."""
         return sum(facts.tokens for facts in self._segments)
 
     @property
     def dimensions(self) -> int:
-        """Of a vector."""
+        """Dimensions of a vector."""
         return self._codec.dimensions
 
     @property
@@ -196,7 +196,7 @@ class TokenIndex:
 
 
 def _check_name(facts: Facts) -> Facts:
-    """A segment's facts, if its name is one that a segment can have."""
+    """A segment's facts, after a check that its name is a valid segment name."""
     name = facts.text("name")
     if not PART.fullmatch(name) or not name.startswith(f"{SEGMENT}-"):
         raise damaged(facts.where, f"names {name[:60]!r}, expected a segment with a number")
@@ -214,6 +214,6 @@ def _write_index(folder: Path, vectors: TokenVectors | Iterable[TokenVectors], s
         facts = write_tokens(folder, name, stream, sample.documents, sample.tokens, codec, settings, threads)
     finally:
         stream.close()
-    kept = {name: value for name, value in asdict(settings).items() if name != "threads"}  # they change no byte
+    kept = {name: value for name, value in asdict(settings).items() if name != "threads"}  # does not change the files
     content = {"kind": KIND, "version": VERSION, "settings": kept}
     write_manifest(folder, {**content, "codec": codec_facts, "segments": [asdict(facts)]})

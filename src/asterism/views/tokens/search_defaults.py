@@ -1,4 +1,4 @@
-"""What a search setting of zero means, given k and the index."""
+"""The values of search settings that are left at zero, from k and the index."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from ...settings import TokenSearch
 
 PROBES = 16
-PROBES_MANY = 32  # for XTR, which sees nothing else of a document, and for k beyond 100
+PROBES_MANY = 32  # for XTR, which scores only probed tokens, and for k above 100
 CANDIDATES = 1024
 RETRIEVED = 4096
 
@@ -24,12 +24,12 @@ def count_warp_tokens(tokens: int, centroids: int, k: int) -> int:
 
 
 def count_default_candidates(k: int, documents: int) -> int:
-    """Grows as √documents: among more documents, more come close."""
+    """Grows as √documents, because more documents score close to the best."""
     return max(CANDIDATES, 16 * k, 8 * math.isqrt(documents))
 
 
 def fill_in_defaults(settings: TokenSearch, k: int, documents: int, tokens: int, centroids: int) -> dict[str, Any]:
-    """The settings with zeros filled in; nothing smaller than k."""
+    """The settings with zeros replaced by defaults; candidates, refine and rescore are at least k."""
     candidates = max(settings.candidates or count_default_candidates(k, documents), settings.refine, k)
     return {
         "method": settings.method,

@@ -1,4 +1,4 @@
-"""A codec and its segments, opened: the documents with the largest sum of each query token's best similarity."""
+"""Searches token segments for the documents with the largest sum of each query token's best similarity."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class TokenSearcher:
             self._engine = _native.TokenEngine(codec.to_native(), parts, choose_kernels())
 
     def with_settings(self, settings: TokenSearch | None) -> TokenSearcher:
-        """The same segments, searched in another way."""
+        """A searcher of the same segments with other settings."""
         if settings is None or settings is self.settings:
             return self
         if not isinstance(settings, TokenSearch):
@@ -60,7 +60,7 @@ class TokenSearcher:
         return self._check(queries.multi)
 
     def gather(self, queries: Sequence[npt.ArrayLike]) -> TokenVectors:
-        """Matrices (tokens, d) from anywhere, as queries."""
+        """Check matrices (tokens, d) and join them as queries."""
         matrices = [check_matrix(query, _name(i, len(queries))) for i, query in enumerate(queries)]
         for i, matrix in enumerate(matrices):
             self._refuse_width(matrix.shape[1], _name(i, len(queries)))
@@ -70,7 +70,7 @@ class TokenSearcher:
         return self._check(TokenVectors(flat, np.cumsum([0] + [len(matrix) for matrix in matrices])))
 
     def search(self, queries: TokenVectors, k: int, eligible: Mask | None = None, threads: int = 1) -> SearchHits:
-        """Queries -> ids and scores (n, up to k); `threads` share the queries, the settings' threads work on one."""
+        """Queries -> ids and scores (n, up to k); `threads` share the queries, settings.threads share a single one."""
         wanted = check_whole_number("k", k, 1)
         workers = check_whole_number("threads", threads, 1, MOST_THREADS)
         native, mask = self._make_native_settings(wanted), check_eligible(eligible, self.documents)
@@ -87,9 +87,9 @@ class TokenSearcher:
             return self._engine.scores(np.asarray(query, np.float32), np.ascontiguousarray(documents, np.int64))
 
     def explain(self, query: FloatArray, document: int) -> Floats:
-        """Query (q, d), a document -> similarities (tokens, q), to the bit as a search computes them.
+        """Query (q, d), a document -> similarities (tokens, q), bit for bit those of a search.
 
-        XTR sees the codes alone, the others the finer copy where there is one.
+        XTR uses the codes; the other methods use the finer copy if there is one.
         """
         segment, rows = self._locate(document)
         finest = segment.fine is not None and self.settings.method != "xtr"
@@ -108,7 +108,7 @@ class TokenSearcher:
     def retrieval(
         self, query: FloatArray, k: int, eligible: Mask | None
     ) -> tuple[Floats, list[npt.NDArray[np.uint32]]]:
-        """For XTR: what each query token imputes (q,), and the centroids that it probed."""
+        """For XTR: the imputed similarity of each query token (q,), and the centroids that it probed."""
         native, mask = self._make_native_settings(k), check_eligible(eligible, self.documents)
         with report_damage(self.path):
             return self._engine.retrieval(np.asarray(query, np.float32), k, native, mask)
@@ -126,7 +126,7 @@ class TokenSearcher:
     def _make_native_settings(self, k: int) -> _native.SearchSettings:
         plan = fill_in_defaults(self.settings, k, self.documents, self.tokens, len(self.codec.centroids))
         if self.codec.is_flat and plan["method"] == "colbert":
-            plan["method"] = "exact"  # nothing was clustered, so nothing can be skipped
+            plan["method"] = "exact"  # without clusters, no document can be skipped
         return _native.SearchSettings(**plan)
 
     def _check(self, queries: TokenVectors) -> TokenVectors:

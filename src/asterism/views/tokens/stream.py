@@ -1,4 +1,4 @@
-"""Vectors that are read twice, whatever they come as: an array, a list of chunks, or a one-shot iterator."""
+"""Vectors that are read twice: from an array, a list of chunks, or a one-shot iterator."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .clustering import choose_sample, compute_sample_share
 from .residual_codec import rotate
 from .signed_rows import SignedRows
 
-CHUNK_FLOATS = 1 << 21  # 8 MB as float32: small enough for the allocator to reuse, so that pages are not faulted anew
+CHUNK_FLOATS = 1 << 21  # 8 MB as float32: small enough for the allocator to reuse, which avoids page faults
 
 
 class TokenStream:
-    """TokenVectors that can be iterated again; a one-shot iterator is spooled to a file on its first pass."""
+    """TokenVectors that can be iterated twice; a one-shot iterator is spooled to a file on the first pass."""
 
     def __init__(self, source: TokenVectors | Iterable[TokenVectors], spool_folder: Path) -> None:
-        """`spool_folder` must exist by the time an iterator is read."""
+        """`spool_folder` must exist when an iterator is read."""
         self._source = source
         self._spool_folder = spool_folder
         self._spool: IO[bytes] | None = None
@@ -35,7 +35,7 @@ class TokenStream:
         self._read = False
 
     def __iter__(self) -> Iterator[TokenVectors]:
-        """Chunks of about CHUNK_FLOATS numbers, whatever the size of the parts that were given."""
+        """Chunks of about CHUNK_FLOATS numbers; the sizes of the given parts do not matter."""
         if self._one_shot and self._read:
             yield from self._read_spool()
             return
@@ -52,7 +52,7 @@ class TokenStream:
             yield self._spool_if_one_shot(join_tokens(waiting))
 
     def _read_pieces(self) -> Iterator[TokenVectors]:
-        """The parts as given, large ones cut, all of one dimension."""
+        """The given parts, large ones split; all must have the same dimensions."""
         parts: Iterable[TokenVectors] = [self._source] if isinstance(self._source, TokenVectors) else self._source
         for part in parts:
             if not isinstance(part, TokenVectors):
@@ -65,7 +65,7 @@ class TokenStream:
 
     @property
     def known_tokens(self) -> int:
-        """Vectors in all, where that can be told without reading; otherwise 0."""
+        """Total number of vectors if it is known without reading; otherwise 0."""
         if isinstance(self._source, TokenVectors):
             return len(self._source.flat)
         if isinstance(self._source, list | tuple):
@@ -75,7 +75,7 @@ class TokenStream:
     def _spool_if_one_shot(self, chunk: TokenVectors) -> TokenVectors:
         if self._one_shot:
             if self._spool is None:
-                self._spool = tempfile.TemporaryFile(dir=self._spool_folder)  # noqa: SIM115 - close() ends it; it has no name
+                self._spool = tempfile.TemporaryFile(dir=self._spool_folder)  # noqa: SIM115 - closed by close(); it has no name
             self._spooled.append((chunk.offsets, chunk.flat.dtype, self._spool.tell()))
             self._spool.write(chunk.flat.data)
         return chunk
@@ -90,7 +90,7 @@ class TokenStream:
             yield TokenVectors(np.frombuffer(content, dtype).reshape(shape), offsets)
 
     def close(self) -> None:
-        """Remove the spool."""
+        """Close the spool file, which deletes it."""
         if self._spool is not None:
             self._spool.close()
 
@@ -104,13 +104,13 @@ def join_tokens(parts: list[TokenVectors]) -> TokenVectors:
 
 
 class Sample:
-    """The first pass: counts, and the vectors that train the codec. Chunking does not change it.
+    """The first pass: counts, and a sample of vectors to train the codec. It does not depend on chunking.
 
-    documents, tokens, dimensions: what was seen.
+    documents, tokens, dimensions: of the whole stream.
     """
 
     def __init__(self, stream: TokenStream, seed: int) -> None:
-        """Read the stream once; positions are chosen by hash, their share falls as the stream grows."""
+        """Read the stream once. Positions are chosen by hash; the sampled share falls as the stream grows."""
         self.documents = 0
         self.tokens = 0
         self.dimensions = 0
@@ -137,14 +137,14 @@ class Sample:
         self._thin(compute_sample_share(self.tokens))
 
     def _thin(self, share: float) -> None:
-        """Drop what a smaller share would not have chosen."""
+        """Drop the rows that a smaller share would not have sampled."""
         for i, positions in enumerate(self._positions):
             kept = choose_sample(positions, share, self._seed)
             self._rows[i] = self._rows[i][kept]
             self._positions[i] = positions[kept]
 
     def take_rotated(self, signs: npt.NDArray[np.float32], width: int, threads: int) -> SignedRows:
-        """The sampled vectors, rotated, handed over: they are not kept here."""
+        """Rotate the sampled vectors and return them; the sample does not keep them."""
         rows = SignedRows.empty(sum(map(len, self._rows)), self.dimensions, width)
         begin = 0
         for positions in self._positions:

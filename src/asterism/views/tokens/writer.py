@@ -1,4 +1,4 @@
-"""Token vectors written as one segment, chunk after chunk."""
+"""Writes token vectors as one segment, chunk by chunk."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def write_tokens(
     settings: TokenBuild,
     threads: int,
 ) -> TokenFacts:
-    """Encode chunk after chunk into folder/name; memory is a chunk, and up to 16 bytes a token for the lists."""
+    """Encode chunks into folder/name. Memory: two chunks per thread, and up to 16 bytes per token for lists."""
     if documents > MOST_DOCUMENTS:
         raise VectorsError(f"{documents} documents were given, expected at most {MOST_DOCUMENTS} in one segment")
     target = folder / name
@@ -71,13 +71,13 @@ def _encode_chunks(
     settings: TokenBuild,
     threads: int,
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
-    """Feed the writers so many documents and tokens; returns the tokens' centroids and the documents' offsets."""
+    """Write all chunks; `counts` is (documents, tokens). Returns the tokens' centroids and the documents' offsets."""
     documents, tokens = counts
     all_nearest = np.empty(tokens, np.uint32)
     offsets = np.zeros(documents + 1, np.int64)
 
     def place_chunks() -> Iterator[tuple[TokenVectors, int]]:
-        """Each chunk with its first row, once it is known to have room."""
+        """Each chunk with its first row, after a check that it fits the announced counts."""
         seen_documents = seen_tokens = 0
         for chunk in chunks:
             ends = slice(seen_documents + 1, seen_documents + len(chunk) + 1)
@@ -85,7 +85,7 @@ def _encode_chunks(
                 raise VectorsError(CHANGED)
             if settings.fixed and (np.diff(chunk.offsets) != settings.fixed).any():
                 raise VectorsError(
-                    f"a document does not have {settings.fixed} vectors, as fixed={settings.fixed} promises"
+                    f"a document does not have {settings.fixed} vectors, which fixed={settings.fixed} requires"
                 )
             offsets[ends] = seen_tokens + chunk.offsets[1:]
             yield chunk, seen_tokens
@@ -109,9 +109,9 @@ def _encode_chunks(
 def _encode_chunk(
     chunk: TokenVectors, first_row: int, codec: ResidualCodec, settings: TokenBuild
 ) -> dict[str, npt.NDArray[Any]]:
-    """What the arrays of a segment get of a chunk (n vectors), each (n, …); on one thread."""
+    """A chunk of n vectors -> the rows (n, …) of each array of the segment; on one thread."""
     rotated = codec.rotate(chunk.flat, 1)
-    check_finite(rotated, "the vectors", first_row)  # what is not finite, rotation does not make finite
+    check_finite(rotated, "the vectors", first_row)  # rotation keeps NaN and infinity
     halves = settings.bits == 16 or settings.refinement == "float16"
     if halves and np.abs(rotated).max(initial=0) > SAFE_IN_FLOAT16:
         _refuse_beyond_float16(chunk, first_row)
@@ -127,7 +127,7 @@ def _encode_chunk(
 def _refuse_beyond_float16(chunk: TokenVectors, first_row: int) -> None:
     beyond = np.flatnonzero((np.abs(chunk.flat) > np.finfo(np.float16).max).any(axis=1))
     if beyond.size:
-        raise VectorsError(f"the vectors: row {first_row + beyond[0]} is beyond float16, expected numbers up to 65504")
+        raise VectorsError(f"the vectors: row {first_row + beyond[0]} exceeds float16, expected numbers up to 65504")
 
 
 def make_inverted_lists(
@@ -144,5 +144,5 @@ def make_inverted_lists(
 
 
 def choose_place_type(longest: int) -> np.dtype[np.unsignedinteger]:
-    """The smallest type that numbers the tokens of a document of `longest`."""
+    """The smallest unsigned type for the places in a document of `longest` tokens."""
     return np.min_scalar_type(longest - 1)

@@ -36,7 +36,7 @@ def test_faiss_never_sees_a_forged_graph(tmp_path: Path, forgery: str) -> None:
 def test_a_graph_begins_at_its_top(tmp_path: Path) -> None:
     segment = segment_of(tmp_path / "x", normal(400), True)
     low = int(np.argmin(segment.graph.levels))
-    with pytest.raises(DamagedIndex, match="begins below its top"):
+    with pytest.raises(DamagedIndex, match="entry is not in the top layer"):
         replace(segment.graph, entry=low).make_index(segment.vectors)
 
 
