@@ -197,7 +197,7 @@ def test_a_catalog_in_wal_mode_is_refused(index: Path) -> None:
     connection.execute("UPDATE facts SET crc32 = crc32")
     connection.commit()
     before = sorted(os.listdir(index))
-    with pytest.raises(DamagedIndex, match="asterism never writes|asterism's journals never do"):
+    with pytest.raises(DamagedIndex, match="asterism never writes"):
         Collection.open(index)
     assert sorted(os.listdir(index)) == before
     connection.close()
