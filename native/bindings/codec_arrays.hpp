@@ -22,7 +22,7 @@ inline void check_offsets(const In<std::int64_t, 1>& offsets, std::size_t tokens
             "the documents' offsets are not in order");
 }
 
-// Arrays kept alive with the views into them.
+// Arrays that are kept alive with the pointers into them.
 struct PyCentroids {
     In<std::uint8_t, 2> rows;
     In<float, 1> scales;

@@ -13,7 +13,7 @@
 namespace asterism {
 namespace {
 
-// Arrays kept alive with the views into them.
+// Arrays that are kept alive with the pointers into them.
 struct PyLexicalSegment {
     std::size_t documents;
     In<std::int64_t, 1> term_ids;

@@ -81,7 +81,7 @@ class CatalogReader:
     """Reads within one transaction."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        """Of one transaction."""
+        """Use the connection of an open transaction."""
         self._connection = connection
         self.path = path
 
@@ -182,7 +182,7 @@ class CatalogEdit(CatalogReader):
     """Reads and writes within one transaction."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        """Of one transaction."""
+        """Use the connection of an open transaction."""
         super().__init__(connection, path)
         self._buried = 0  # fingerprint of added tombstones minus that of removed ones
 

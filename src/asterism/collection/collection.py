@@ -150,7 +150,7 @@ class Collection:
             return self._open_newest(reader)
 
     def get(self, ids: Sequence[str]) -> list[Document]:
-        """In the order of the ids; UnknownDocument if one is missing."""
+        """The documents with these ids, in their order; UnknownDocument if one is missing."""
         with self.reading() as reader:
             numbers = reader.find_numbers(list(ids))
             for id in ids:
@@ -160,7 +160,7 @@ class Collection:
             return [documents[numbers[id]] for id in ids]
 
     def known(self, ids: Sequence[str]) -> set[str]:
-        """Those of the ids that are in the collection."""
+        """The ids that are in the collection."""
         with self.reading() as reader:
             return set(reader.find_numbers(list(ids)))
 

@@ -52,7 +52,7 @@ class Connections:
     """Connections to one file; each transaction borrows one, in any thread."""
 
     def __init__(self, path: Path) -> None:
-        """Nothing is opened yet."""
+        """Open nothing yet."""
         self._path = path
         self._spare: list[_Connection] = []
         self._file = (0, 0)  # device and inode of the current file: a repair replaces it

@@ -57,7 +57,7 @@ class State:
 
     @classmethod
     def from_facts(cls, facts: Facts) -> State:
-        """As it was stored."""
+        """Check and read the stored state."""
         codec = Part.from_facts(facts.part("codec"), "codec") if facts.has("codec") else None
         segments = tuple(Part.from_facts(part, "segment") for part in facts.parts("segments"))
         state = cls(

@@ -141,7 +141,7 @@ class Retriever:
 
     @property
     def path(self) -> Path:
-        """Where the index is."""
+        """The folder of the index."""
         return self._collection.path
 
     @property

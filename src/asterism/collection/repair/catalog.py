@@ -110,7 +110,7 @@ class Salvage:
     """
 
     def __init__(self, folder: Path, pages: CatalogPages) -> None:
-        """Nothing is read yet."""
+        """Read nothing yet."""
         self.facts: dict[str, dict[str, Any]] = {}
         self.state: State | None = None
         self.numbers: set[int] = set()

@@ -34,7 +34,7 @@ class GraphFacts:
 
     @classmethod
     def from_facts(cls, facts: Facts, documents: int) -> GraphFacts:
-        """As it was stored."""
+        """Check and read the stored entry."""
         return cls(facts.whole("links"), facts.whole("entry", most=max(0, documents - 1)))
 
 

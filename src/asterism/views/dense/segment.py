@@ -40,7 +40,7 @@ class DenseFacts:
 
     @classmethod
     def from_facts(cls, facts: Facts) -> DenseFacts:
-        """As it was stored."""
+        """Check and read the stored entry."""
         documents = facts.whole("documents", most=MOST_DOCUMENTS)
         graph = GraphFacts.from_facts(facts.part("graph"), documents) if facts.has("graph") else None
         former = FORMER_GRAPH in facts.part("files").content and "graph" not in facts.content

@@ -45,7 +45,7 @@ class LexicalFacts:
 
     @classmethod
     def from_facts(cls, facts: Facts) -> LexicalFacts:
-        """As it was stored."""
+        """Check and read the stored entry."""
         count_type = facts.text("count_type", COUNT_TYPES)
         names = [*ARRAYS, "counts"] if count_type else ARRAYS
         documents, terms = facts.whole("documents", most=MOST_DOCUMENTS), facts.whole("terms")

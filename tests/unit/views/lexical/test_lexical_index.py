@@ -131,7 +131,7 @@ def test_merging_gives_the_bytes_of_writing(counts: bool, share: float, tmp_path
         assert (tmp_path / "merged" / name).read_bytes() == (tmp_path / "written" / name).read_bytes(), name
     if not counts:
         assert not opened[0].lengths().any()
-        with pytest.raises(VectorsError, match="one kind"):
+        with pytest.raises(VectorsError, match="all have counts, or none"):
             merge_lexical(tmp_path / "other", list(zip(opened, masks, strict=True)), 3.0)
 
 
