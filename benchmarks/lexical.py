@@ -29,7 +29,7 @@ import numba
 import numpy as np
 
 from asterism import LexicalWeights
-from asterism.views.lexical.bm25 import idf, saturated
+from asterism.views.lexical.bm25 import idf, saturate
 from asterism.views.lexical.searcher import LexicalSearcher
 from asterism.views.lexical.segment import LexicalFacts, OpenLexical, open_lexical
 from asterism.views.lexical.writer import write_lexical
@@ -323,7 +323,7 @@ def check_words(folder: Path, work: Path) -> None:
     asked = LexicalWeights(queries.offsets, queries.terms, idf(searcher.frequencies(queries.terms), len(documents)))
     order = np.argsort(documents.terms, kind="stable")
     starts = np.searchsorted(documents.terms[order], np.arange(len(numbers) + 1))
-    weights = saturated(documents.weights, lengths[number_of], mean)
+    weights = saturate(documents.weights, lengths[number_of], mean)
     for k in KS:
         ids, scores = searcher.search(asked, k)
         wrong = 0

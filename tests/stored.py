@@ -7,7 +7,7 @@ import numpy as np
 from asterism import TokenIndex, TokenSearch
 from asterism.kernels.reference import CodeFormat
 from asterism.kernels.reference_search import Plan, ReferenceSearch, StoredTokens
-from asterism.views.tokens.search_defaults import plan_of
+from asterism.views.tokens.search_defaults import fill_in_defaults
 
 
 def stored_tokens(index: TokenIndex) -> StoredTokens:
@@ -39,7 +39,7 @@ def stored_tokens(index: TokenIndex) -> StoredTokens:
 def reference_search(
     index: TokenIndex, query: np.ndarray, k: int, settings: TokenSearch, eligible: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    plan = plan_of(settings, k, len(index), index.tokens, index.centroids)
+    plan = fill_in_defaults(settings, k, len(index), index.tokens, index.centroids)
     names = Plan.__dataclass_fields__
     eligible = np.ones(len(index), bool) if eligible is None else eligible
     chosen = Plan(**{name: value for name, value in plan.items() if name in names})

@@ -1,4 +1,4 @@
-// What the bindings share: arrays that cross the border between Python and the native code, kernels by name.
+// Shared by the bindings: arrays that are passed between Python and native code, and kernels by name.
 #pragma once
 
 #include "kernels/kernels.hpp"

@@ -1,4 +1,4 @@
-// Python's view of what builds an index.
+// Python bindings of the functions that build an index.
 #include "bindings/codec_arrays.hpp"
 
 #include <nanobind/stl/string.h>

@@ -1,4 +1,4 @@
-// A codec as Python gives it.
+// A codec whose arrays come from Python.
 #pragma once
 
 #include "bindings/arrays.hpp"
@@ -7,14 +7,14 @@
 
 namespace asterism {
 
-// Centroids of tokens, all of which exist.
+// Checks that the tokens' centroids exist.
 inline void check_numbers(const In<std::uint32_t, 1>& nearest, std::size_t centroids) {
     const std::uint32_t* last = nearest.data() + nearest.shape(0);
     require(std::all_of(nearest.data(), last, [centroids](std::uint32_t number) { return number < centroids; }),
             "a token names a centroid that does not exist");
 }
 
-// Where documents begin and end, which rise from 0 to the number of tokens.
+// Checks that the documents' offsets ascend from 0 to the number of tokens.
 inline void check_offsets(const In<std::int64_t, 1>& offsets, std::size_t tokens) {
     const std::size_t count = offsets.shape(0);
     require(count > 0 && offsets.data()[0] == 0 && offsets.data()[count - 1] == static_cast<std::int64_t>(tokens) &&
@@ -22,7 +22,7 @@ inline void check_offsets(const In<std::int64_t, 1>& offsets, std::size_t tokens
             "the documents' offsets are not in order");
 }
 
-// Arrays kept alive with the views into them.
+// Arrays that are kept alive with the pointers into them.
 struct PyCentroids {
     In<std::uint8_t, 2> rows;
     In<float, 1> scales;
@@ -32,7 +32,7 @@ struct PyCentroids {
     In<float, 1> group_half_norms;
     In<std::uint32_t, 1> starts;
 
-    // Every number that the native code reads by is within its array.
+    // Checks every number that native code uses as an index.
     void check() const {
         const std::size_t count = half_norms.shape(0);
         const std::size_t groups = group_rows.shape(0);

@@ -1,4 +1,4 @@
-// Mapped files as Python sees them: read-only arrays of bytes that keep their mapping.
+// Python bindings of mapped files: read-only arrays of bytes that keep their mapping alive.
 #include "bindings/arrays.hpp"
 #include "shared/mapped_files.hpp"
 

@@ -1,4 +1,4 @@
-// The lexical engine as Python sees it.
+// Python bindings of the lexical engine.
 #include "bindings/arrays.hpp"
 #include "lexical/engine.hpp"
 #include "shared/team.hpp"
@@ -13,7 +13,7 @@
 namespace asterism {
 namespace {
 
-// Arrays kept alive with the views into them.
+// Arrays that are kept alive with the pointers into them.
 struct PyLexicalSegment {
     std::size_t documents;
     In<std::int64_t, 1> term_ids;
@@ -25,7 +25,7 @@ struct PyLexicalSegment {
     In<std::uint8_t, 2> rows;
     In<std::uint32_t, 2> ranks;
 
-    // Arrays of as many rows as there are terms, postings and documents; what stands in them is looked at when it is read.
+    // Checks that the arrays have as many rows as there are terms, postings and documents; values are checked when read.
     void check() const {
         const std::size_t terms = term_ids.shape(0);
         const std::size_t long_lists = long_terms.shape(0);
@@ -55,7 +55,7 @@ struct PyLexicalEngine {
     }
 };
 
-// Queries' terms and weights cut by starts (n + 1,): threads share the queries, one each at a time.
+// Queries' terms and weights cut by starts (n + 1,): threads share the queries, one at a time each.
 nb::object search_many(const PyLexicalEngine& self, In<std::int64_t, 1> terms, In<float, 1> weights, In<std::int64_t, 1> starts, std::size_t k,
                        std::optional<In<std::uint8_t, 1>> eligible, std::size_t threads) {
     const std::size_t n = starts.shape(0) - 1;

@@ -1,4 +1,4 @@
-// Python's view of the native code, and of the token engine: arrays in, arrays out, the interpreter released while it works.
+// Python bindings of the module and of the token engine: arrays in, arrays out, without the GIL while it works.
 #include "bindings/arrays.hpp"
 #include "bindings/codec_arrays.hpp"
 #include "tokens/engine.hpp"
@@ -29,7 +29,7 @@ struct PySegment {
     nb::ndarray<nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu, nb::ro> list_places;
     std::optional<In<std::uint16_t, 2>> fine;
 
-    // Arrays of as many rows as there are tokens and documents; what stands in them is looked at when it is read.
+    // Checks that the arrays have as many rows as there are tokens and documents; values are checked when read.
     void check() const {
         const std::size_t tokens = centroids.shape(0);
         require(codes.shape(0) == tokens && list_documents.shape(0) == tokens && list_places.shape(0) == tokens,
@@ -93,7 +93,7 @@ SearchSettings settings_from(const std::string& method, std::size_t probes, std:
     return {m, probes, candidates, refine, confidence, rescore, i, retrieved, cluster_tokens, threads};
 }
 
-// What is read beyond the end of a narrower query would be anybody's memory.
+// A query of other dimensions would be read beyond its end.
 void check_width(const PyEngine& self, const In<float, 2>& query) {
     if (query.shape(1) != self.codec.codec().dimensions) throw nb::value_error("the query has other dimensions than the index");
 }
@@ -135,7 +135,7 @@ nb::ndarray<nb::numpy, float> scores(const PyEngine& self, In<float, 2> query, I
     return as_array(std::move(found), {n});
 }
 
-// What an XTR search imputed for each query token, and the centroids each probed.
+// The imputed similarity of each query token in an XTR search, and the centroids that it probed.
 nb::object retrieval(PyEngine& self, In<float, 2> query, std::size_t k, const SearchSettings& settings,
                      std::optional<In<std::uint8_t, 1>> eligible) {
     check_width(self, query);
@@ -153,7 +153,7 @@ nb::object retrieval(PyEngine& self, In<float, 2> query, std::size_t k, const Se
     return nb::make_tuple(as_array(std::move(result.imputed), {tokens}), probed);
 }
 
-// Queries (tokens, d) cut by starts (n + 1,): threads share the queries, one each at a time.
+// Queries (tokens, d) cut by starts (n + 1,): threads share the queries, one at a time each.
 nb::object search_many(PyEngine& self, In<float, 2> tokens, In<std::int64_t, 1> starts, std::size_t k, const SearchSettings& given,
                        std::optional<In<std::uint8_t, 1>> eligible, std::size_t threads) {
     check_width(self, tokens);

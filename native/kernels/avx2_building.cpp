@@ -24,7 +24,7 @@ inline void butterfly(__m256& a, __m256& b) {
     a = sum;
 }
 
-// The first distances of the transform, eight vectors in registers; returns the first that is left to do.
+// The first distances of the transform, on eight vectors in registers; returns the next distance.
 inline std::size_t small_butterflies(float* x, std::size_t n) {
     if (n < 8) return 1;
     if (n < 64) {
@@ -124,7 +124,7 @@ inline void pack(const std::uint8_t* codes, const CodeFormat& format, std::uint8
 #include "kernels/encode_residual.inl"
 #include "kernels/add_signed.inl"
 
-// A transposition of 8 x 8 words of four bytes.
+// Transposes 8 x 8 words of four bytes.
 void side_by_side(const std::int8_t* const* rows, std::size_t width, std::int8_t* quads) {
     for (std::size_t k = 0; k < width; k += 32) {
         __m256i pairs[8], fours[8];
@@ -154,7 +154,7 @@ inline __m256i four_dimensions(const std::uint8_t* levels) {
     return _mm256_set1_epi32(four);
 }
 
-// The products of `kRows` rows with eight vectors, one vector a lane: nothing is left to add up across lanes.
+// The products of `kRows` rows with eight vectors, one vector per lane: no sums across lanes are needed.
 template <std::size_t kRows>
 inline void dot_side_by_side(const std::uint8_t* rows, const EightVectors& vectors, __m256i (&sums)[kRows]) {
     for (auto& sum : sums) sum = _mm256_setzero_si256();

@@ -112,7 +112,7 @@ void to_bytes(const float* scores, std::size_t n, std::size_t columns, const flo
     }
 }
 
-// Ids are checked on the way: a wrong one reads row 0 and spoils the result.
+// Checks ids on the way: an invalid id reads row 0 and makes the result kDamagedIds.
 std::uint32_t interaction(const std::uint8_t* bytes, std::size_t stride, std::size_t rows, const std::uint32_t* ids,
                           std::size_t n) {
     std::uint32_t total = 0;

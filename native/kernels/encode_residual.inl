@@ -1,7 +1,7 @@
-// Included by each kernel file (see rotate.inl), which brings quantise(): residual (width) * factor -> codes (width), the number
+// Included by each kernel file (see rotate.inl), which provides quantise(): residual (width) * factor -> codes (width), the number
 // of cutoffs that each coordinate exceeds, and decoded (width), the code's level - zero; and pack(): codes (width) -> row_bytes.
 
-// Eight running sums and a fixed tree, so that every instruction set rounds alike. n is a multiple of 8.
+// Eight running sums and a fixed tree, so that every instruction set rounds in the same way. n is a multiple of 8.
 inline float lane_dot(const float* a, const float* b, std::size_t n) {
     float lanes[8] = {};
     for (std::size_t j = 0; j < n; j += 8) {
@@ -25,7 +25,7 @@ float encode_residual(const float* row, const ResidualCoder& coder, const std::u
     float factor = 1.0f;
     if (!coder.format.scales_whole_vector) {
         const float ratio = static_cast<float>(d) / energy;
-        factor = std::isfinite(ratio) ? std::sqrt(ratio) : 0.0f;  // next to nothing counts as nothing
+        factor = std::isfinite(ratio) ? std::sqrt(ratio) : 0.0f;  // a negligible residual is treated as zero
     }
     quantise(residual, factor, coder, codes, decoded);
 

@@ -10,12 +10,12 @@
 
 namespace asterism {
 
-// A code or a centroid is a row of levels 0..63, one byte a dimension; the value is step * (level - zero).
-// Six bits, because four products of a level with a query's signed byte, added, still fit 16 bits.
+// A code or a centroid is a row of levels 0..63, one byte per dimension; the value is step * (level - zero).
+// Six bits, because the sum of four products of a level with a query's signed byte fits 16 bits.
 inline constexpr float kCentroidZero = 31.5f;
 
 inline constexpr float kQueryByte = 127.0f;  // the largest of a query token
-inline constexpr float kVectorByte = 63.0f;  // of a vector that looks for its centroid: eight of its products fit 16 bits
+inline constexpr float kVectorByte = 63.0f;  // of a vector that is assigned to a centroid: eight of its products fit 16 bits
 
 // A packed code is a row of 16-byte units: byte j of a unit holds dimensions j, 16 + j, 32 + j ... of that unit,
 // lowest bits first, so that a shift and a mask give 16 consecutive dimensions.
@@ -30,7 +30,7 @@ inline constexpr std::size_t kQueryGroup = 8;
 // Query tokens as signed bytes: value = scale * byte. Rows are padded to `width` and `padded` with zeros.
 struct QueryLevels {
     std::size_t padded;            // tokens, rounded up to kQueryGroup
-    std::size_t width;             // bytes a row, a multiple of 32
+    std::size_t width;             // bytes per row, a multiple of 32
     const std::int8_t* rows;       // (padded, width)
     const float* scale;            // (padded,)
     const float* centroid_offset;  // (padded,) kCentroidZero * sum of the row
@@ -141,7 +141,7 @@ struct Kernels {
     void (*maxsim_float16)(const std::uint16_t* tokens, std::size_t n, const float* queries, std::size_t q, std::size_t d,
                            float* best);
 
-    // sums (n,) += row (n,) * factor / 256; where a byte is not 0, by one more, which rounds up.
+    // sums (n,) += row (n,) * factor / 256; plus one if the byte is not 0, which rounds up.
     void (*add_row)(const std::uint8_t* row, std::size_t n, std::uint16_t factor, std::uint16_t* sums);
 
     // Places 0..n of those sums (n,) that are at least `least` -> out, which has room for n; returns how many.

@@ -1,5 +1,5 @@
 // Included by each kernel file: plain loops that the compiler vectorises for that file's instruction set.
-// The file brings small_butterflies(x, n): the first distances of the transform, those that fit its registers.
+// The file provides small_butterflies(x, n): the first distances of the transform, those that fit its registers.
 
 // A transform of any dimension: rounds of random signs and a normalised Walsh-Hadamard transform over the
 // largest power of two that fits, at the front in even rounds and at the back in odd ones.

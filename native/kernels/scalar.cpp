@@ -1,4 +1,4 @@
-// Portable kernels: what the vector ones must equal, bit for bit.
+// Portable kernels. The vector kernels must give the same bits.
 #include "kernels/kernels.hpp"
 #include "kernels/half.hpp"
 

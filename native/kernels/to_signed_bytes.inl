@@ -1,4 +1,4 @@
-// Included by each kernel file (see rotate.inl), which brings largest_magnitude(row, d), and round_to_bytes(row, d, factor, bytes):
+// Included by each kernel file (see rotate.inl), which provides largest_magnitude(row, d), and round_to_bytes(row, d, factor, bytes):
 // row * factor to the nearest integers, ties to even; returns their sum.
 
 void to_signed_bytes(const float* row, std::size_t d, std::size_t width, float most, std::int8_t* bytes, float* scale,

@@ -7,10 +7,10 @@
 namespace asterism {
 namespace {
 
-constexpr std::size_t kBlock = 16384;  // documents whose bounds stay in a near cache, while reading a row is one long run
+constexpr std::size_t kBlock = 16384;  // documents whose bounds fit the first caches, while rows are still read sequentially
 constexpr std::size_t kGroup = 1024;   // documents that are compared with the same threshold
 constexpr double kUnits = 65000.0;     // the bound of a document with every term at its largest; the rest is for rounding
-constexpr double kRoundings = 4.0;     // units that rounding adds for each list at most
+constexpr double kRoundings = 4.0;     // maximum units that rounding adds for each list
 constexpr std::size_t kFewest = 64;    // candidates that are not worth sorting
 
 // How a list adds to bounds: a posting its weight times `unit`, rounded up; a byte of a row byte times factor / 256.
@@ -49,14 +49,14 @@ bool add_postings(std::uint16_t* sums, const LexicalSegment& segment, Share& sha
     for (; entry < end; ++entry) {
         const std::size_t document = std::size_t{segment.list[entry]} - first;
         if (document >= n) break;
-        const double units = std::min(std::max(0.0, share.unit * segment.weights[entry]), kUnits);  // 0 if that is no number
+        const double units = std::min(std::max(0.0, share.unit * segment.weights[entry]), kUnits);  // 0 for NaN
         sums[document] = static_cast<std::uint16_t>(sums[document] + static_cast<int>(units) + 1);
     }
     share.next = entry;
     return entry != begin;
 }
 
-// What may be among the k best so far.
+// Candidates for the k best so far.
 class Shortlist {
 public:
     Shortlist(std::size_t k, std::uint32_t excess, std::uint32_t least)
@@ -103,7 +103,7 @@ std::vector<Candidate> candidates_of(const Kernels& kernels, const LexicalSegmen
                                      std::size_t k, float floor, const std::uint8_t* wanted) {
     Scale scale(lists);
     const double least = floor * scale.units - static_cast<double>(lists.size());
-    if (least > kUnits) return {};  // not even all terms at their largest would do
+    if (least > kUnits) return {};  // not reachable even with all terms at their largest
     Shortlist shortlist(k, scale.excess, static_cast<std::uint32_t>(std::max(least, 0.0)));
     std::array<std::uint16_t, kBlock> sums;
     std::array<std::uint32_t, kGroup> found;

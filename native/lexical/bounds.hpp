@@ -15,7 +15,7 @@ struct Candidate {
     std::uint16_t bound;
 };
 
-// Rising documents: those of the k best whose score reaches `floor`, and hardly any others.
+// Ascending documents: those of the k best whose score is at least `floor`, and few others.
 std::vector<Candidate> candidates_of(const Kernels& kernels, const LexicalSegment& segment, const std::vector<TermList>& lists,
                                      std::size_t k, float floor, const std::uint8_t* wanted);
 

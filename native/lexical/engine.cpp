@@ -9,7 +9,7 @@
 namespace asterism {
 namespace {
 
-// (candidates,) the scores, each added up in the order of the query, as every other way to score a document does.
+// (candidates,) the scores, each summed in the order of the query's terms, as in every other function that scores.
 std::vector<float> exact_scores(const LexicalSegment& segment, const std::vector<TermList>& lists,
                                 const std::vector<Candidate>& candidates) {
     std::vector<float> scores(candidates.size(), 0.0f);

@@ -1,10 +1,10 @@
 // Exact search over weighted terms: the k documents with the largest sum of query weight times document weight.
 //
-// Most postings of a query lie in a few long lists. These are stored a second time, as a row of one byte a document: the
+// Most postings of a query lie in a few long lists. These are stored a second time, as a row of one byte per document: the
 // weight, rounded up. A search first adds up, for every document, a bound in 16-bit integers: bytes of rows, which is
-// one sweep through memory, and the postings of the short lists. It goes through blocks of documents that fit in a
-// near cache and keeps those whose bound is among the k largest, or so near that rounding may have hidden them. Only
-// these, hardly more than k, are scored from the exact weights.
+// one sweep through memory, and the postings of the short lists. It processes blocks of documents that fit in the
+// first caches and keeps those whose bound is among the k largest, or so close that rounding may hide them. Only these,
+// few more than k, are scored from the exact weights.
 #pragma once
 
 #include "shared/hits.hpp"

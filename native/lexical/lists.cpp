@@ -39,7 +39,7 @@ float weight_of(const LexicalSegment& segment, const TermList& list, std::uint32
         begin += skipped;
         left = std::min(left - skipped, kRanked);
     }
-    // A binary search without branches, so that the processor is ahead with the next document while this one waits.
+    // A branch-free binary search, so that the processor can start on the next document while this one waits for memory.
     const std::uint32_t* entry = segment.list + begin;
     if (left == 0) return 0.0f;
     while (left > 1) {

@@ -1,4 +1,4 @@
-// What every engine returns, and what every engine throws at files that contradict themselves.
+// What every engine returns, and the exception that it throws for inconsistent files.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,12 @@
 
 namespace asterism {
 
-// An array of the index contradicts another: the files were changed after they were written.
+// Arrays of the index are inconsistent: the files were changed after they were written.
 struct DamagedIndex : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// What comes from a file holds, or it is damage.
+// Throws DamagedIndex if a condition on data from a file is false.
 inline void require(bool holds, const char* otherwise) {
     if (!holds) throw DamagedIndex(otherwise);
 }

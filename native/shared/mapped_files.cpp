@@ -16,14 +16,14 @@ namespace {
 constexpr std::uintptr_t kNowhere = UINTPTR_MAX;
 }
 
-// The handler may run at any moment in any thread, so it walks a list that only grows and reads only atomics: a region that
-// is no longer mapped is empty, and used again.
+// The handler may run at any time in any thread, so it walks a list that only grows and reads only atomics. A region that
+// is no longer mapped is empty, and is reused.
 struct MappedRegion {
     std::atomic<std::uintptr_t> begin{kNowhere};
     std::atomic<std::uintptr_t> end{0};  // 0: not in use
     std::atomic<bool> lost{false};
     MappedRegion* next = nullptr;
-    std::string name;  // under the mutex
+    std::string name;  // guarded by the mutex
 };
 
 namespace {
@@ -51,7 +51,7 @@ void pass_on(int signal, siginfo_t* info, void* context) {
     } else if (previous_handler.sa_handler != SIG_DFL && previous_handler.sa_handler != SIG_IGN) {
         previous_handler.sa_handler(signal);
     } else {
-        std::signal(signal, SIG_DFL);  // the access is made again, and ends the process
+        std::signal(signal, SIG_DFL);  // the access is repeated and kills the process
     }
 }
 
@@ -110,14 +110,14 @@ MappedFile::~MappedFile() {
     const std::lock_guard lock(mutex);
     region_->begin.store(kNowhere);
     munmap(data_, size_);
-    region_->end.store(0);  // last: from here on it is used again
+    region_->end.store(0);  // last: from here on it can be reused
 }
 
 void forget_pages(const void* begin, std::size_t bytes) {
     const std::uintptr_t page = page_bytes();
     const auto first = reinterpret_cast<std::uintptr_t>(begin);
     if (bytes == 0 || !region_at(first)) return;
-    const std::uintptr_t from = first / page * page;  // a shared page comes back when a neighbour needs it
+    const std::uintptr_t from = first / page * page;  // a page shared with a neighbour is read again when needed
     madvise(reinterpret_cast<void*>(from), first + bytes - from, MADV_DONTNEED);
 }
 

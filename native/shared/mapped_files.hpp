@@ -1,7 +1,7 @@
-// Files mapped into memory: no descriptor is kept for one, and a file that is cut short meanwhile ends no process.
+// Files mapped into memory: no descriptor stays open, and a file that is truncated while mapped does not kill the process.
 //
-// Reading a page that a mapped file no longer has raises SIGBUS. A handler puts a page of zeros in its place and notes the
-// file; whoever computed with the page asks afterwards whether one was lost, and reports damage instead of an answer.
+// Reading a page that a mapped file no longer has raises SIGBUS. A handler maps a page of zeros in its place and records
+// the file; after a computation, the caller checks whether a page was lost and reports damage instead of a result.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,8 @@ private:
     MappedRegion* region_;
 };
 
-// Take the pages of a mapped range out of this process's memory; they are read again when they are needed. Memory that is no
-// mapped file's is left alone.
+// Drop the pages of a mapped range from this process's memory; they are read again when needed. Other memory is left
+// alone.
 void forget_pages(const void* begin, std::size_t bytes);
 
 // Names of the mapped files that have lost a page.

@@ -1,4 +1,4 @@
-// A few threads that work through the stages of one job together.
+// A few threads that run the stages of one job together.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ inline Range part_of(std::size_t n, std::size_t rank, std::size_t size, std::siz
 
 class Team {
 public:
-    // Fewer members than asked for where the system gives no more threads: results do not depend on their number.
+    // Has fewer members than requested if the system gives no more threads: results do not depend on their number.
     explicit Team(std::size_t size) {
         try {
             for (std::size_t rank = 1; rank < size; ++rank) members_.emplace_back([this, rank] { follow(rank); });
@@ -58,7 +58,7 @@ public:
     }
 
 private:
-    // Stages of a query are fractions of a millisecond: waiting by spinning beats sleeping, yielding keeps it polite.
+    // Stages of a query take fractions of a millisecond: spinning is faster than sleeping, and yielding frees the core.
     static void relax(std::size_t spins) {
         if (spins > 256) std::this_thread::yield();
     }

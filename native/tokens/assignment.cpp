@@ -1,4 +1,4 @@
-// Which centroid each vector belongs to, and the means of those that do: the rounds of k-means.
+// The two steps of a k-means round: assign each vector to a centroid, and sum the vectors of each centroid.
 #include "tokens/codec.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace asterism {
 namespace {
 
-constexpr std::size_t kBatch = 2048;  // vectors whose shortlists are worked off together
+constexpr std::size_t kBatch = 2048;  // vectors whose shortlists are processed together
 
 // Some of the vectors, eight at a time, as they are compared with centroids.
 class SideBySide {
@@ -38,14 +38,14 @@ private:
     float offsets_[kQueryGroup] = {};
 };
 
-// |x|^2 of vector i; a sum of integers, so that every instruction set rounds alike.
+// |x|^2 of vector i; a sum of integers, so that every instruction set rounds in the same way.
 float energy(const SignedRows& rows, std::size_t i) {
     const std::int8_t* bytes = rows.row(i);
     const std::int32_t sum = std::inner_product(bytes, bytes + rows.width, bytes, std::int32_t{0});
     return rows.scales[i] * rows.scales[i] * static_cast<float>(sum);
 }
 
-// The shortlists of a batch, turned round: the vectors that look into each group.
+// The shortlists of a batch, inverted: for each group, the vectors that are compared with its centroids.
 class Visitors {
 public:
     Visitors(const Kernels& kernels, const CentroidTree& tree, const SignedRows& rows, const Shortlist& shortlist)
@@ -54,7 +54,7 @@ public:
 
     const std::vector<std::vector<std::uint32_t>>& find(const Range& batch) {
         for (auto& visitors : of_group_) visitors.clear();
-        if (tree_.groups == 1) {  // no choice
+        if (tree_.groups == 1) {  // nothing to choose
             of_group_[0].resize(batch.end - batch.begin);
             std::iota(of_group_[0].begin(), of_group_[0].end(), static_cast<std::uint32_t>(batch.begin));
         } else {
@@ -113,7 +113,7 @@ private:
 
 }  // namespace
 
-// Group by group, so that a group's centroids stay in the first-level cache while all its visitors look at them.
+// Group by group, so that a group's centroids stay in the first-level cache while all its vectors are compared.
 void assign(const Kernels& kernels, const CentroidTree& tree, const SignedRows& rows, const Shortlist& shortlist,
             std::size_t threads, std::uint32_t* nearest) {
     Team team(threads);

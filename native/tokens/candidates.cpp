@@ -1,4 +1,4 @@
-// From probed lists to the documents worth refining. All in integers: sums of bytes, no rounding, no order.
+// From probed lists to the documents to refine. Sums of bytes in integers: no rounding, independent of order.
 #include "tokens/engine.hpp"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace asterism {
 namespace {
 
-constexpr std::size_t kAhead = 4;  // documents asked for in advance
+constexpr std::size_t kAhead = 4;  // documents prefetched
 
 // Total in the high half, complement of the document in the low: descending keys are best first, ties by document.
 std::uint64_t key_of(std::uint32_t total, std::uint32_t document) { return std::uint64_t{total} << 32 | (0xffffffffu - document); }
@@ -43,7 +43,7 @@ struct ByteScale {
 
 }  // namespace
 
-// By query token and probe: the bytes by which a document there beats one that was not found.
+// By query token and probe: how many bytes a document in that list gains over one that was not found.
 TokenEngine::Gains TokenEngine::gains_of(const Query& query) const {
     const std::vector<float>& table = query.workspace.table;
     const std::size_t padded = query.prepared.padded;
@@ -61,7 +61,7 @@ TokenEngine::Gains TokenEngine::gains_of(const Query& query) const {
     return gains;
 }
 
-// Adds to the tallies of a segment's documents begin..end; new ones are noted in `touched`.
+// Adds to the tallies of a segment's documents begin..end; appends new ones to `touched`.
 void TokenEngine::tally(Query& query, const Segment& segment, Range range, const Gains& gains, Documents& touched) {
     auto& tallies = query.workspace.tallies;
     const bool whole = range.begin == 0 && range.end == segment.documents;

@@ -1,4 +1,4 @@
-// Centroids and residual codes: what an index's vectors are stored as. Views; the caller owns the arrays.
+// Centroids and residual codes, which store an index's vectors. Non-owning: the caller owns the arrays.
 #pragma once
 
 #include "kernels/kernels.hpp"
@@ -10,7 +10,7 @@
 
 namespace asterism {
 
-// Centroids in groups of neighbours: a vector looks only at the children of its nearest groups.
+// Centroids in groups of neighbours: a vector is compared only with the children of its nearest groups.
 struct CentroidTree {
     std::size_t width;
     const std::uint8_t* rows;        // (K, width) levels
@@ -40,8 +40,8 @@ struct SignedRows {
     const std::int8_t* row(std::size_t i) const { return bytes + i * width; }
 };
 
-// Which groups a vector looks into: the nearest, and those whose squared distance is at most `reach` times its; at most
-// `most` of them.
+// Which groups a vector is compared with: the nearest, and those whose squared distance is at most `reach` times that of
+// the nearest; at most `most` of them.
 struct Shortlist {
     std::size_t most;
     float reach;

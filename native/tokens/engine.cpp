@@ -67,7 +67,7 @@ std::vector<std::uint32_t> TokenEngine::all_documents(const std::uint8_t* eligib
     return documents;
 }
 
-// k documents were asked for: those that the stages did not reach (they hold no vector) come last, scored -inf.
+// Fill up to k documents: those that the stages did not reach (they have no vectors) come last, with score -inf.
 void TokenEngine::fill_up(const Query& query, std::vector<Hit>& hits) const {
     const std::size_t wanted = std::min(query.k, query.eligible_count);
     if (hits.size() >= wanted) return;
@@ -79,7 +79,7 @@ void TokenEngine::fill_up(const Query& query, std::vector<Hit>& hits) const {
     }
 }
 
-// WARP's imputation wants the centroids down to t' tokens in order: four times the average number, to begin with.
+// WARP's imputation needs the best centroids in order until they hold t' tokens: start with four times the average.
 std::size_t TokenEngine::probes_to_start_with(const SearchSettings& settings) const {
     if (settings.method != Method::xtr || settings.imputation != Imputation::cluster) return settings.probes;
     const std::size_t tokens = std::accumulate(list_tokens_.begin(), list_tokens_.end(), std::size_t{1});
@@ -133,7 +133,7 @@ SearchResult TokenEngine::search(const float* tokens, std::size_t count, std::si
     const std::size_t wanted = std::min(k, eligible_count);
     watch.stage("prepare");
 
-    // A method that finds fewer than k documents looks further, up to everywhere.
+    // If a method finds fewer than k documents, probe more, up to all lists.
     const bool needs_centroids = settings.method != Method::exact || codec_.bits < 16;
     std::size_t probes = probes_to_start_with(settings);
     while (true) {

@@ -1,4 +1,4 @@
-// Search over token vectors: the stages, in the order in which a query meets them.
+// Search over token vectors: the stages, in the order in which a query passes them.
 //
 //   prepare      query -> rotated, as signed bytes                                   query.cpp
 //   centroids    inner products with all centroids; the best of each query token     probe.cpp
@@ -8,7 +8,7 @@
 //   rescore      MaxSim over the finer copy of the last few, where there is one      refine.cpp
 //   retrieve     instead of the last four: XTR, imputation included                  retrieval.cpp
 //
-// `scores` is refine and rescore alone, for documents that others found.
+// `scores` is only refine and rescore, for documents that other views found.
 #pragma once
 
 #include "tokens/codec.hpp"
@@ -47,7 +47,7 @@ struct Segment {
     std::size_t first_document;
     std::size_t documents;
     std::size_t tokens;
-    std::size_t fixed;                    // vectors a document; 0: offsets tell
+    std::size_t fixed;                    // vectors per document; 0: see offsets
     const std::int64_t* offsets;          // (documents + 1,) or nullptr
     const std::uint32_t* centroids;       // (tokens,)
     const std::uint8_t* codes;            // (tokens, row_bytes) packed codes, or floats
@@ -70,13 +70,13 @@ enum class Imputation { kth, cluster, zero, none };
 
 struct SearchSettings {
     Method method;
-    std::size_t probes;           // lists a query token
-    std::size_t candidates;       // documents that meet centroid interaction
-    std::size_t refine;           // documents that meet MaxSim, at most
-    double confidence;            // standard deviations by which an estimate may be short and its document still meet it
-    std::size_t rescore;          // documents that meet the finer copy
+    std::size_t probes;           // lists per query token
+    std::size_t candidates;       // documents scored by centroid interaction
+    std::size_t refine;           // maximum documents scored by MaxSim
+    double confidence;            // standard deviations by which an estimate may be too low and still be refined
+    std::size_t rescore;          // documents scored with the finer copy
     Imputation imputation;
-    std::size_t retrieved;        // XTR's k': tokens kept a query token
+    std::size_t retrieved;        // XTR's k': tokens kept per query token
     std::size_t cluster_tokens;   // WARP's t'
     std::size_t threads;
 };
@@ -87,7 +87,7 @@ struct SearchResult {
     std::vector<Hit> hits;
     Timings timings;
 
-    // XTR: by query token, what stands in for a document in which it retrieved nothing, and the centroids it probed.
+    // XTR: by query token, the imputed similarity for documents in which it retrieved nothing, and the centroids it probed.
     std::vector<float> imputed;
     std::vector<std::vector<std::uint32_t>> probed;
 };
@@ -138,14 +138,14 @@ inline bool nearer(const Probe& a, const Probe& b) { return a.score != b.score ?
 
 using Probes = std::vector<std::vector<Probe>>;  // for each query token its best centroids, best first
 
-// Memory that one query leaves to the next: fresh pages would cost more than what is written into them.
+// Memory that is reused by the next query: new pages would cost more than writing into them.
 struct Workspace {
     std::vector<float> table;          // (K + 1, padded) scores of all centroids; the last row is the mean centroid's
-    std::vector<float> asked;          // (count, d) the query that it is of: a search and `scores` for it share the table
-    std::vector<bool> scored;          // (K,) the rows that are there; empty for all
+    std::vector<float> asked;          // (count, d) the query of the table, which a search and `scores` share
+    std::vector<bool> scored;          // (K,) which rows are computed; empty for all
     std::vector<std::uint8_t> bytes;   // (K, stride) the same as bytes
 
-    // By document, and empty between queries.
+    // By document; cleared between queries.
     struct Tally {
         std::uint32_t total;
         std::uint32_t query_token;  // last counted, plus one
@@ -162,7 +162,7 @@ struct Workspace {
 
 using Documents = std::vector<std::uint32_t>;
 
-// Documents come in no order, so the processor cannot guess the next: ask for its lines while this one is worked on.
+// Documents come in no order, so the processor cannot predict the next: prefetch its cache lines during this one.
 inline void prefetch(const void* start, std::size_t bytes) {
     const auto* line = static_cast<const char*>(start);
     for (std::size_t at = 0; at < bytes; at += 64) __builtin_prefetch(line + at);
@@ -182,7 +182,7 @@ public:
     void scores(const float* query, std::size_t count, const Documents& documents, float* out);
 
 private:
-    struct Query;  // one search under way
+    struct Query;  // the state of one search
 
     Probes probe(const PreparedQuery& query, std::size_t probes, Team& team, Workspace& workspace) const;
     using Gains = std::vector<std::vector<std::uint8_t>>;

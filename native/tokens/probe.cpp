@@ -7,7 +7,7 @@
 namespace asterism {
 namespace {
 
-constexpr std::size_t kBlock = 64;  // centroids scored before their best are looked at, while still in cache
+constexpr std::size_t kBlock = 64;  // centroids scored before the best are selected, while still in cache
 
 void keep_first(std::vector<Probe>& probes, std::size_t count) {
     if (probes.size() <= count) return;
@@ -31,7 +31,7 @@ public:
             best.push_back({scores[found_[i]], static_cast<std::uint32_t>(first_row + row)});
             if (best.size() >= 2 * count_) {
                 keep_first(best, count_);
-                thresholds_[column] = best.back().score;  // nth_element leaves the last of the kept there
+                thresholds_[column] = best.back().score;  // nth_element puts the worst of the kept ones there
             }
         }
     }
@@ -50,7 +50,7 @@ private:
 Probes TokenEngine::probe(const PreparedQuery& query, std::size_t probes, Team& team, Workspace& workspace) const {
     const QueryLevels levels = query.levels();
     std::vector<float>& table = workspace.table;
-    workspace.asked.clear();  // until the table is whole
+    workspace.asked.clear();  // until the table is complete
     const std::size_t rows = codec_.centroids + 1;
     const std::size_t count = std::min(probes, codec_.centroids);
     Probes chosen(query.count);
@@ -79,8 +79,8 @@ Probes TokenEngine::probe(const PreparedQuery& query, std::size_t probes, Team& 
     return chosen;
 }
 
-// The rows of the table that these documents' tokens ask for: a few hundred documents use a part of all centroids. What
-// a search for the same query left is used as it is.
+// Computes the rows of the table that these documents' tokens need: a few hundred documents use only some centroids.
+// Rows from a search for the same query are reused.
 void TokenEngine::score_centroids_of(const PreparedQuery& query, const Documents& documents, Workspace& workspace) const {
     const QueryLevels levels = query.levels();
     std::vector<float>& table = workspace.table;

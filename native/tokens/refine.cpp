@@ -1,4 +1,4 @@
-// MaxSim over all tokens of documents, and how many documents deserve it.
+// MaxSim over all tokens of documents, and the choice of how many documents to refine.
 #include "tokens/engine.hpp"
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 namespace asterism {
 namespace {
 
-constexpr std::size_t kStep = 32;   // documents refined between two looks at whether to go on
-constexpr std::size_t kLeast = 64;  // documents that are refined before the first look
+constexpr std::size_t kStep = 32;   // documents refined between two checks whether to stop
+constexpr std::size_t kLeast = 64;  // documents refined before the first check
 
 // Running mean and standard deviation of what refinement adds to an estimate.
 class Additions {
@@ -72,7 +72,7 @@ std::vector<Hit> TokenEngine::maxsim(Query& query, const Documents& documents, b
 }
 
 // Best estimates first, until the next document's estimate, plus the mean gain, plus `confidence` standard deviations of
-// it, does not reach the last place worth having: easy queries stop early, hard ones go on.
+// it, is below the score of the last place: easy queries stop early, hard ones continue.
 std::vector<Hit> TokenEngine::refine(Query& query, const std::vector<Hit>& estimated, std::size_t keep) {
     std::vector<Hit> hits;
     Additions additions;

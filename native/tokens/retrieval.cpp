@@ -8,10 +8,10 @@
 namespace asterism {
 namespace {
 
-constexpr std::size_t kAhead = 8;  // tokens asked for in advance
+constexpr std::size_t kAhead = 8;  // tokens prefetched
 constexpr float kNothing = -std::numeric_limits<float>::infinity();
 
-// What one query token retrieved: its best similarity in each document, and what stands in for the others.
+// What one query token retrieved: its best similarity in each document, and the imputed one for the others.
 struct Retrieved {
     std::vector<Hit> documents;
     float imputed = 0.0f;

@@ -64,7 +64,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """A public name is loaded when it is first used: who wants documents need not wait for the engine."""
+    """Load a public name at its first use: importing Document does not load the engine."""
     for home, names in _HOMES.items():
         if name in names:
             value: object = getattr(import_module(f".{home}", __name__), name)

@@ -14,7 +14,7 @@ import numpy as np
 
 from .errors import SettingError
 
-View = Literal["dense", "lexical", "multi"]  # one vector a document, weighted terms, one vector a token
+View = Literal["dense", "lexical", "multi"]  # one vector per document, weighted terms, one vector per token
 TokenMethod = Literal["colbert", "xtr", "exact"]
 Method = Literal["colbert", "xtr", "exact", "dense", "lexical", "hybrid"]
 Fusion = Literal["linear", "rrf", "m3-dense+lexical", "m3-multi", "m3-all", "m3-long-dense+lexical", "m3-long-all"]
@@ -35,7 +35,7 @@ MOST_THREADS = 256
 
 
 class Settings:
-    """A frozen dataclass whose unknown keywords are errors of ours that name the nearest known one."""
+    """Base of frozen dataclasses; an unknown keyword raises a SettingError that names the nearest known one."""
 
     def __new__(cls: type[Self], *args: object, **keywords: object) -> Self:
         """Refuse unknown names before the dataclass sees them."""
@@ -53,13 +53,13 @@ class Settings:
         return cls(**keywords)
 
 
-def _one_of(name: str, value: object, choices: tuple[object, ...]) -> None:
+def _check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
     if value not in choices:
         raise SettingError(f"{name} is {value!r}, expected one of {', '.join(repr(c) for c in choices)}")
 
 
-def whole_number(name: str, value: Any, least: int, most: int = LARGEST) -> int:
-    """`value` as an int from `least` to `most`; NumPy's integers count, booleans do not."""
+def check_whole_number(name: str, value: Any, least: int, most: int = LARGEST) -> int:
+    """`value` as an int from `least` to `most`; accepts NumPy's integers, refuses booleans."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -69,8 +69,8 @@ def whole_number(name: str, value: Any, least: int, most: int = LARGEST) -> int:
     return number
 
 
-def cores(threads: int) -> int:
-    """`threads`, or for 0 as many as this process may use."""
+def count_threads(threads: int) -> int:
+    """`threads`; for 0, the number of cores that this process may use."""
     if threads:
         return threads
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -80,14 +80,14 @@ def cores(threads: int) -> int:
 class TokenBuild(Settings):
     """How token vectors are stored.
 
-    bits         bits a dimension: 1, 2 or 4 (codes of the residual to a centroid), 16 or 32 (the floats themselves)
-    fixed        vectors of every document, where all have the same number (0: any number)
+    bits         bits per dimension: 1, 2 or 4 (codes of the residual to a centroid), 16 or 32 (the floats themselves)
+    fixed        vectors per document, if all documents have the same number (0: any number)
     seed         of every random choice; the same vectors and seed give the same bytes
-    levels       "gaussian": random rotation, Lloyd–Max levels, an unbiased scale a vector (RaBitQ);
+    levels       "gaussian": random rotation, Lloyd–Max levels, an unbiased scale per vector (RaBitQ);
                  "quantile": ColBERTv2's pooled quantiles and unit length after decoding
-    refinement   "float16" keeps a second, finer copy that is read for the last few documents only
+    refinement   "float16" stores a second, finer copy that is read only for the last few documents
     centroids    about how many centroids (0: 2^⌊log2(16·√vectors)⌋, bounded by the sample)
-    threads      used while building (0: all cores); they never change the result
+    threads      used while building (0: all cores); does not change the result
     """
 
     bits: Bits = 4
@@ -101,11 +101,11 @@ class TokenBuild(Settings):
     def __post_init__(self) -> None:
         """Check every value."""
         for name in ("bits", "fixed", "seed", "centroids"):
-            object.__setattr__(self, name, whole_number(name, getattr(self, name), 0))
-        object.__setattr__(self, "threads", whole_number("threads", self.threads, 0, MOST_THREADS))
-        _one_of("bits", self.bits, get_args(Bits))
-        _one_of("levels", self.levels, get_args(Levels))
-        _one_of("refinement", self.refinement, get_args(Refinement))
+            object.__setattr__(self, name, check_whole_number(name, getattr(self, name), 0))
+        object.__setattr__(self, "threads", check_whole_number("threads", self.threads, 0, MOST_THREADS))
+        _check_choice("bits", self.bits, get_args(Bits))
+        _check_choice("levels", self.levels, get_args(Levels))
+        _check_choice("refinement", self.refinement, get_args(Refinement))
         if self.refinement != "none" and self.bits >= 16:
             raise SettingError(f"refinement={self.refinement!r} needs bits 1, 2 or 4, not {self.bits}")
 
@@ -115,19 +115,19 @@ class TokenSearch(Settings):
     """How token vectors are searched. Zero means: chosen from k and the index.
 
     method       "colbert": probe, centroid interaction, MaxSim over all tokens of the survivors;
-                 "xtr": the retrieved tokens alone, the missing imputed; "exact": MaxSim with every document
+                 "xtr": only the retrieved tokens, missing ones imputed; "exact": MaxSim with every document
     probes       centroids probed for each query token
-    candidates   documents that meet centroid interaction (colbert)
-    refine       documents that meet MaxSim, at most (colbert)
-    confidence   they do so best estimates first, until the next estimate is this many standard deviations short of
-                 the k-th score found (colbert); inf goes on to the end
-    rescore      documents that meet the finer copy, in an index built with one (colbert)
-    imputation   what a query token that found nothing in a document counts (xtr): "kth" the k'-th retrieved
+    candidates   documents scored by centroid interaction (colbert)
+    refine       maximum documents scored by MaxSim (colbert)
+    confidence   they are scored best estimates first, until the next estimate is this many standard deviations below
+                 the k-th score found (colbert); inf scores all of them
+    rescore      documents scored with the finer copy, in an index built with one (colbert)
+    imputation   the similarity of a query token that found nothing in a document (xtr): "kth" the k'-th retrieved
                  similarity, "cluster" the centroid at which t' tokens are reached (WARP), "zero", or "none":
                  the mean over the query tokens that found something
     retrieved    XTR's k': tokens kept for each query token (imputation "kth")
     cluster_tokens   WARP's t' (imputation "cluster")
-    threads      that work on one query together (search_many: see there); they never change the result
+    threads      that share one query (not used by search_many); does not change the result
     """
 
     method: TokenMethod = "colbert"
@@ -143,11 +143,11 @@ class TokenSearch(Settings):
 
     def __post_init__(self) -> None:
         """Check every value."""
-        _one_of("method", self.method, get_args(TokenMethod))
-        _one_of("imputation", self.imputation, get_args(Imputation))
+        _check_choice("method", self.method, get_args(TokenMethod))
+        _check_choice("imputation", self.imputation, get_args(Imputation))
         for name in ("probes", "candidates", "refine", "rescore", "retrieved", "cluster_tokens"):
-            object.__setattr__(self, name, whole_number(name, getattr(self, name), 0))
-        object.__setattr__(self, "threads", whole_number("threads", self.threads, 1, MOST_THREADS))
+            object.__setattr__(self, name, check_whole_number(name, getattr(self, name), 0))
+        object.__setattr__(self, "threads", check_whole_number("threads", self.threads, 1, MOST_THREADS))
         if (
             isinstance(self.confidence, bool)
             or not isinstance(self.confidence, float | int)
@@ -158,10 +158,10 @@ class TokenSearch(Settings):
 
 @dataclass(frozen=True)
 class HybridSearch(Settings):
-    """How the views of a document become one score.
+    """How the scores of several views are fused into one.
 
     fusion    "linear": candidates from every view, each scored by every view, weighted sum;
-              "rrf": the same candidates, by reciprocal ranks;
+              "rrf": the same candidates, sum of reciprocal ranks;
               "m3-…": the protocols of BGE-M3, for models whose scores have its scales: dense+lexical (both top 1000),
               multi and all (dense top 200), and their weights for long documents
     weights   of dense, lexical and multi, instead of the fusion's own
@@ -176,7 +176,7 @@ class HybridSearch(Settings):
 
     @classmethod
     def from_json(cls, keywords: Mapping[str, Any]) -> HybridSearch:
-        """With `tokens` as an object of its own."""
+        """The settings from JSON, in which `tokens` is a nested object."""
         tokens = keywords.get("tokens")
         if isinstance(tokens, Mapping):
             keywords = {**keywords, "tokens": TokenSearch.from_json(tokens)}
@@ -184,15 +184,15 @@ class HybridSearch(Settings):
 
     def __post_init__(self) -> None:
         """Check every value."""
-        _one_of("fusion", self.fusion, get_args(Fusion))
-        object.__setattr__(self, "depth", whole_number("depth", self.depth, 0))
+        _check_choice("fusion", self.fusion, get_args(Fusion))
+        object.__setattr__(self, "depth", check_whole_number("depth", self.depth, 0))
         if self.weights is not None:
-            object.__setattr__(self, "weights", _weights(self.weights))
+            object.__setattr__(self, "weights", _check_weights(self.weights))
         if not isinstance(self.tokens, TokenSearch | None):
             raise SettingError(f"tokens is a {type(self.tokens).__name__}, expected TokenSearch(...) or None")
 
 
-def _weights(given: Any) -> tuple[float, float, float]:
+def _check_weights(given: Any) -> tuple[float, float, float]:
     try:
         dense, lexical, multi = (float(weight) for weight in given)
         right = all(0 <= weight < math.inf for weight in (dense, lexical, multi)) and dense + lexical + multi > 0
@@ -207,14 +207,14 @@ def _weights(given: Any) -> tuple[float, float, float]:
 class EncoderSettings(Settings):
     """How a model runs. Zero means: as the model's own files say.
 
-    precision        "float32", or "int8": weights and products in 8 bits where that does no harm
+    precision        "float32", or "int8": weights and products in 8 bits where the loss is small
     runtime          "onnx": onnxruntime, on the CPU; "torch": torch and transformers, for GPUs and other architectures
     threads          cores to use (0: all)
     document_length  tokens of a document, or of a window of one
     query_length     tokens of a query
     long             longer documents: "windows" that overlap and belong to one document, or "truncate"
-    cls_every        one more [CLS] before each further so many tokens, all averaged (BGE-M3's MCLS; 0: off)
-    batch_tokens     tokens in a batch, about
+    cls_every        another [CLS] before each further block of this many tokens, all averaged (BGE-M3's MCLS; 0: off)
+    batch_tokens     approximate number of tokens in a batch
     """
 
     precision: Precision = "float32"
@@ -228,12 +228,12 @@ class EncoderSettings(Settings):
 
     def __post_init__(self) -> None:
         """Check every value."""
-        _one_of("precision", self.precision, get_args(Precision))
-        _one_of("runtime", self.runtime, get_args(Runtime))
-        _one_of("long", self.long, get_args(LongText))
+        _check_choice("precision", self.precision, get_args(Precision))
+        _check_choice("runtime", self.runtime, get_args(Runtime))
+        _check_choice("long", self.long, get_args(LongText))
         for name in ("document_length", "query_length", "cls_every"):
-            object.__setattr__(self, name, whole_number(name, getattr(self, name), 0))
-        object.__setattr__(self, "threads", whole_number("threads", self.threads, 0, MOST_THREADS))
-        object.__setattr__(self, "batch_tokens", whole_number("batch_tokens", self.batch_tokens, 1))
+            object.__setattr__(self, name, check_whole_number(name, getattr(self, name), 0))
+        object.__setattr__(self, "threads", check_whole_number("threads", self.threads, 0, MOST_THREADS))
+        object.__setattr__(self, "batch_tokens", check_whole_number("batch_tokens", self.batch_tokens, 1))
         if self.runtime == "torch" and self.precision != "float32":
             raise SettingError(f"precision={self.precision!r} needs runtime='onnx', not 'torch'")

@@ -12,7 +12,7 @@ import pytest
 
 from asterism import TokenIndex, TokenSearch
 from asterism.errors import DamagedIndex, IndexFolderError, NewerFormat, NotAnIndex
-from asterism.storage.lock import LOCK, writing
+from asterism.storage.lock import LOCK, hold_writer_lock
 from asterism.storage.manifest import MANIFEST
 from tests.conftest import make_query, make_vectors
 
@@ -127,7 +127,7 @@ def test_leftovers_of_a_killed_build_are_swept(tmp_path: Path) -> None:
         folder.mkdir()
     (dead / LOCK).touch()
     (foreign / "notes").touch()
-    with writing(living):
+    with hold_writer_lock(living):
         TokenIndex.build(tmp_path / "x", make_vectors(5, 8, shortest=1))
     assert not dead.exists()
     assert foreign.exists()
@@ -153,7 +153,7 @@ def test_arrays_that_do_not_belong_together(index: TokenIndex) -> None:
         codec = json.loads(json.dumps(manifest["codec"]))
         codec["files"][file.name] = {"bytes": len(content), "crc32": zlib.crc32(content)}
         rewrite_manifest(index.path, codec=codec)
-        with pytest.raises(DamagedIndex, match="belong together"):
+        with pytest.raises(DamagedIndex, match="fit together"):
             TokenIndex.open(index.path)
         file.write_bytes(original)
 

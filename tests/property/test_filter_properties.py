@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from asterism import TokenVectors
 from asterism.collection.collection import Collection
 from asterism.collection.filter_parsing import parse_filter
-from asterism.collection.filters import fulfils
+from asterism.collection.filters import is_fulfilled
 from asterism.collection.kept_views import Views
 from asterism.documents.document import Document
 from asterism.settings import TokenBuild
@@ -66,6 +66,6 @@ def test_the_catalog_finds_what_matches_a_filter(
         condition, snapshot = parse_filter(where), collection.snapshot()
         with collection.reading() as view:
             matching = snapshot.match(condition, view).tolist()
-        assert matching == [fulfils(condition, value) for value in of] == [holds(where, value) for value in of]
+        assert matching == [is_fulfilled(condition, value) for value in of] == [holds(where, value) for value in of]
     collection.close()
     shutil.rmtree(folder.parent)

@@ -1,6 +1,7 @@
 """What the next segment builds on: a committed state, and the sizes of its segments.
 
-Known without opening what was just written, so that a write costs what it writes.
+A writer keeps it up to date without opening what it has just written, so that the cost of a write depends only on its
+own size.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from .stored_parts import StoredCodec, StoredSegment
 
 @dataclass(frozen=True)
 class Size:
-    """Of a segment, deleted documents included: token vectors, counted terms, and the share its codec left over."""
+    """Sizes of a segment, with deleted documents: token vectors, total of the term counts, and the unexplained share.
+
+    left_over: the share of the vectors' energy that the codec's centroids do not explain.
+    """
 
     documents: int
     tokens: int = 0
@@ -25,20 +29,20 @@ class Size:
 
     @classmethod
     def from_stored(cls, stored: StoredSegment) -> Size:
-        """Of an opened segment."""
+        """The sizes of an open segment."""
         length = stored.lexical.facts.length if stored.lexical is not None else 0
         left_over = stored.multi.left_over if stored.multi is not None else 0.0
         return cls(len(stored.numbers), stored.tokens, length, left_over)
 
     @property
     def cost(self) -> int:
-        """Of merging it, about."""
+        """Approximate cost of merging it."""
         return self.documents + self.tokens
 
 
 @dataclass(frozen=True)
 class Base:
-    """dense_dimensions: None before the first dense vector."""
+    """A committed state and its sizes; dense_dimensions: None before the first dense vector."""
 
     state: State
     codec: StoredCodec | None
@@ -47,27 +51,27 @@ class Base:
 
     @classmethod
     def from_snapshot(cls, snapshot: Snapshot) -> Base:
-        """Of an opened state."""
+        """The base of an open state."""
         dimensions = snapshot.dense.dimensions if snapshot.dense is not None else None
         sizes = tuple(Size.from_stored(stored) for stored in snapshot.segments)
         return cls(snapshot.state, snapshot.codec, dimensions, sizes)
 
     def with_segment(self, state: State, codec: StoredCodec | None, dimensions: int | None, size: Size) -> Base:
-        """After a commit of one more segment."""
+        """The base after a commit of one more segment."""
         return Base(state, codec, dimensions, (*self.sizes, size))
 
     @property
     def tokens(self) -> int:
-        """Token vectors, those of deleted documents included."""
+        """Number of token vectors, with those of deleted documents."""
         return sum(size.tokens for size in self.sizes)
 
     @property
     def is_flat(self) -> bool:
-        """Whether token vectors are still floats, or there are none."""
+        """Whether token vectors are still stored as floats, or there are none."""
         return self.codec is None or self.codec.untrained
 
     def drift(self) -> float:
-        """What the codec leaves over now, as a multiple of that at its training; 1 for what was never trained."""
+        """The share that the codec leaves over now, relative to that at its training; 1 if it was never trained."""
         if self.codec is None or self.codec.left_over <= 0 or not self.sizes:
             return 1.0
         weights = [max(1, size.tokens) for size in self.sizes]
@@ -75,7 +79,7 @@ class Base:
 
 
 def add_part(state: State, part: Part, documents: int, replaced: int) -> State:
-    """The state with one more segment of so many new documents, some of which replace others."""
+    """The state with one more segment of `documents` new documents, `replaced` of which replace others."""
     return replace(
         state,
         segments=(*state.segments, part),

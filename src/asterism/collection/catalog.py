@@ -1,8 +1,8 @@
 """The catalog of a collection: documents, filterable fields, tombstones and the list of segments, in SQLite.
 
 Its transaction is the collection's commit point. Rollback journal, not WAL: one file, readable from a read-only folder.
-A document's row is never changed: an update gives it a new number, so that what a reader found stays what it was.
-Every row that is read carries a checksum, because SQLite has none; fields and tombstones follow from the others.
+A document's row is never changed: an update gives the document a new number, so that a reader's results stay valid.
+Rows of documents and facts have checksums, because SQLite has none; fields and tombstones can be checked against them.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from ..storage.byte_correction import is_row_checksum, row_checksum
 from ..storage.facts import Facts
 from ..storage.faults import damaged
 from .connections import CATALOG, SCHEMA, Connections, connect, translate_errors
-from .filters import Compare, Kind, OneOf, Value, fields_of
+from .filters import Compare, Kind, OneOf, Value, list_fields
 from .state import Numbers, State, fingerprint, new_identity
 
 AT_ONCE = 500  # parameters of one statement
-PAGES_AT_ONCE = 2000  # given back to the disk in one transaction: readers do not wait long
+PAGES_AT_ONCE = 2000  # freed in one transaction, so that readers do not wait long
 
 
 class Catalog:
-    """`reading` and `writing` give a transaction, in any thread."""
+    """`reading` and `writing` start a transaction, in any thread."""
 
     def __init__(self, folder: Path) -> None:
         """The file must exist; see `create_catalog`."""
@@ -45,13 +45,13 @@ class Catalog:
 
     @contextmanager
     def reading(self) -> Iterator[CatalogReader]:
-        """One committed state, whatever others write meanwhile."""
+        """A transaction that sees one committed state, also while others write."""
         with self._connections.reading() as connection:
             yield CatalogReader(connection, self.path)
 
     @contextmanager
     def writing(self) -> Iterator[CatalogEdit]:
-        """Committed when the block ends well, undone when it does not; only for who holds the writer's lock."""
+        """Commit on success, roll back after an error; the caller must hold the writer lock."""
         with self._connections.writing() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -62,12 +62,12 @@ class Catalog:
                     connection.execute("ROLLBACK")
 
     def recover(self) -> None:
-        """Undo what a killed writer left half done; only for the holder of the writer's lock."""
+        """Undo the unfinished commit of a killed writer; the caller must hold the writer lock."""
         with self._connections.writing():
-            pass  # connecting reads the tables, and before that SQLite undoes it
+            pass  # connecting reads the tables, and SQLite undoes the commit before that
 
     def shrink(self) -> None:
-        """Give the pages of removed rows back to the disk, a few at a time."""
+        """Free the disk space of removed rows, a few pages at a time."""
         with self._connections.writing() as connection:
             if connection.execute("PRAGMA auto_vacuum").fetchone()[0] == 0:  # written by an earlier version
                 connection.execute("VACUUM")
@@ -78,10 +78,10 @@ class Catalog:
 
 
 class CatalogReader:
-    """What can be read within a transaction."""
+    """Reads within one transaction."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        """Of one transaction."""
+        """Use the connection of an open transaction."""
         self._connection = connection
         self.path = path
 
@@ -90,12 +90,12 @@ class CatalogReader:
         return State.from_facts(self.facts("state"))
 
     def state_text(self) -> str:
-        """The committed state as it is stored, unchecked: to see whether it is one that is known."""
+        """The stored text of the committed state, unchecked: for a fast comparison with a known state."""
         row = self._connection.execute("SELECT value FROM facts WHERE name = 'state'").fetchone()
         return str(row[0]) if row else ""
 
     def facts(self, name: str) -> Facts:
-        """A stored JSON object, which must be there."""
+        """A stored JSON object with checked access."""
         return Facts(self.fact(name), f"{self.path}: its {name}")
 
     def fact(self, name: str) -> dict[str, Any]:
@@ -104,11 +104,11 @@ class CatalogReader:
         return {} if row is None else read_fact(row, self.path)
 
     def tombstones(self) -> Numbers:
-        """Numbers of documents that segments still hold and that are gone, rising."""
-        return self._numbers("SELECT number FROM tombstones ORDER BY number")
+        """Numbers of deleted documents that segments still hold, ascending."""
+        return self._read_numbers("SELECT number FROM tombstones ORDER BY number")
 
-    def numbers_of(self, ids: Sequence[str]) -> dict[str, int]:
-        """Of those ids that exist."""
+    def find_numbers(self, ids: Sequence[str]) -> dict[str, int]:
+        """The numbers of those ids that exist."""
         found: dict[str, int] = {}
         for start in range(0, len(ids), AT_ONCE):
             part = ids[start : start + AT_ONCE]
@@ -117,7 +117,7 @@ class CatalogReader:
         return found
 
     def documents(self, numbers: Sequence[int]) -> dict[int, Document]:
-        """Of those numbers that exist."""
+        """The documents of those numbers that exist."""
         found = {}
         for start in range(0, len(numbers), AT_ONCE):
             part = [int(number) for number in numbers[start : start + AT_ONCE]]
@@ -126,17 +126,17 @@ class CatalogReader:
                 found[row[0]] = read_document(row, self.path)
         return found
 
-    def every_document(self) -> Iterator[tuple[int, Document]]:
-        """In the order in which they were added."""
+    def iterate_documents(self) -> Iterator[tuple[int, Document]]:
+        """All documents with their numbers, in the order in which they were added."""
         for row in self._connection.execute("SELECT * FROM documents ORDER BY number"):
             yield row[0], read_document(row, self.path)
 
-    def all_numbers(self) -> Numbers:
-        """Of all documents, rising."""
-        return np.sort(self._numbers("SELECT number FROM documents"))
+    def read_all_numbers(self) -> Numbers:
+        """The numbers of all documents, ascending."""
+        return np.sort(self._read_numbers("SELECT number FROM documents"))
 
     def match(self, condition: Compare | OneOf) -> Iterator[Numbers]:
-        """Numbers of the documents for which a comparison holds, in parts, in no order, some perhaps repeated."""
+        """Numbers of the documents that match a comparison, in parts, in no order, possibly repeated."""
         start = "SELECT DISTINCT number FROM fields WHERE name = ?"
         if isinstance(condition, OneOf):
             wanted: dict[Kind, list[Value]] = {}
@@ -146,29 +146,31 @@ class CatalogReader:
                 for first in range(0, len(values), AT_ONCE):
                     part = values[first : first + AT_ONCE]
                     marks = ",".join("?" * len(part))
-                    yield self._numbers(f"{start} AND kind = ? AND value IN ({marks})", condition.field, kind, *part)
+                    yield self._read_numbers(
+                        f"{start} AND kind = ? AND value IN ({marks})", condition.field, kind, *part
+                    )
         elif condition.sign == "any":
-            yield self._numbers(start, condition.field)
+            yield self._read_numbers(start, condition.field)
         else:
             compared = f"{start} AND kind = ? AND value {condition.sign} ?"
-            yield self._numbers(compared, condition.field, condition.kind, condition.value)
+            yield self._read_numbers(compared, condition.field, condition.kind, condition.value)
 
     def check(self) -> None:
-        """Everything that SQLite and our checksums can tell; raises DamagedIndex."""
+        """Check everything with SQLite and with the checksums; raises DamagedIndex."""
         report = [row[0] for row in self._connection.execute("PRAGMA integrity_check(1)")]
         if report != ["ok"]:
             raise damaged(self.path, f"is damaged ({str(report[0]).splitlines()[-1]})")
         for row in self._connection.execute("SELECT name, value, crc32 FROM facts"):
             read_fact(row, self.path)
-        balance = 0  # of all fields that there must be, less those that there are: the order does not matter
-        for number, document in self.every_document():
-            balance += sum(hash(repr((*entry, number))) for entry in fields_of(document.metadata))
+        balance = 0  # expected fields minus stored fields, as a sum of hashes, which does not depend on their order
+        for number, document in self.iterate_documents():
+            balance += sum(hash(repr((*entry, number))) for entry in list_fields(document.metadata))
         for row in self._connection.execute("SELECT name, kind, value, number FROM fields"):
-            balance -= hash(repr(row))  # a repr, because hash(-1) is hash(-2), and that of "a" is that of b"a"
+            balance -= hash(repr(row))  # of the repr, because hash(-1) == hash(-2) and hash("a") == hash(b"a")
         if balance:
             raise damaged(self.path, "has fields that are not those of its documents")
 
-    def _numbers(self, statement: str, *parameters: object) -> Numbers:
+    def _read_numbers(self, statement: str, *parameters: object) -> Numbers:
         rows = self._connection.execute(statement, parameters)
         try:
             return np.fromiter((row[0] for row in rows), np.int64)
@@ -177,12 +179,12 @@ class CatalogReader:
 
 
 class CatalogEdit(CatalogReader):
-    """What can be written within a transaction."""
+    """Reads and writes within one transaction."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        """Of one transaction."""
+        """Use the connection of an open transaction."""
         super().__init__(connection, path)
-        self._buried = 0  # fingerprint of tombstones that came, less those that went
+        self._buried = 0  # fingerprint of added tombstones minus that of removed ones
 
     def put_fact(self, name: str, value: dict[str, Any]) -> None:
         """Store a JSON object."""
@@ -191,7 +193,7 @@ class CatalogEdit(CatalogReader):
         self._connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (name, text, checksum))
 
     def put_state(self, state: State) -> State:
-        """The next generation, with the tombstones that came and went in this transaction: once, at its end.
+        """Store the next generation with this transaction's changes to the tombstones; call it once, at the end.
 
         Refused if `state` does not build on the stored one: an error may hide that a commit went through.
         """
@@ -201,28 +203,28 @@ class CatalogEdit(CatalogReader):
         return self.replace_state(state)
 
     def replace_state(self, state: State) -> State:
-        """The same, whatever is stored: for a new catalog."""
+        """Store it whatever is there; for a new catalog."""
         stored = state.commit(self._buried, f"{self.path}: the next state")
         self.put_fact("state", asdict(stored))
         return stored
 
     def insert(self, first_number: int, documents: Iterable[Document]) -> None:
-        """Documents numbered from `first_number` on."""
+        """Insert documents, numbered from `first_number`."""
         self.insert_numbered(enumerate(documents, first_number))
 
     def insert_numbered(self, documents: Iterable[tuple[int, Document]]) -> None:
-        """Documents with their numbers, which are free."""
+        """Insert documents with their numbers, which must be unused."""
         for number, document in documents:
             metadata = json.dumps(document.metadata, ensure_ascii=False, separators=(",", ":"))
             content = (number, document.id, document.title, document.text, metadata)
             self._connection.execute(
-                "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?)", (*content, row_checksum(_content(*content)))
+                "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?)", (*content, row_checksum(_join_columns(*content)))
             )
-            entries = [(*entry, number) for entry in fields_of(document.metadata)]
+            entries = [(*entry, number) for entry in list_fields(document.metadata)]
             self._connection.executemany("INSERT INTO fields VALUES (?, ?, ?, ?)", entries)
 
     def bury(self, numbers: Sequence[int]) -> None:
-        """Remove documents and leave tombstones; refused if one of them is not there."""
+        """Remove documents and add tombstones; refused if one of them is not there."""
         if self.remove(numbers) < len(set(numbers)):
             raise IndexFolderError(f"{self.path}: documents to be removed are gone already: begin this write again")
         self._connection.executemany("INSERT INTO tombstones VALUES (?)", ((int(number),) for number in numbers))
@@ -232,26 +234,26 @@ class CatalogEdit(CatalogReader):
         """Remove documents that no segment holds any more; returns how many there were."""
         found = self.documents(numbers)
         for number, document in found.items():
-            entries = [(*entry, number) for entry in fields_of(document.metadata)]
+            entries = [(*entry, number) for entry in list_fields(document.metadata)]
             condition = "name = ? AND kind = ? AND value = ? AND number = ?"
             self._connection.executemany(f"DELETE FROM fields WHERE {condition}", entries)
             self._connection.execute("DELETE FROM documents WHERE number = ?", (number,))
         return len(found)
 
     def replace_tombstones(self, numbers: Numbers) -> None:
-        """All of them, whatever was there before: for a repair, which puts the state itself."""
+        """Replace all tombstones; for a repair, which sets their fingerprint itself."""
         self._connection.execute("DELETE FROM tombstones")
         self._connection.executemany("INSERT INTO tombstones VALUES (?)", ((int(number),) for number in numbers))
 
     def clear_tombstones(self, numbers: Numbers) -> None:
-        """Of documents that no segment holds any more."""
+        """Remove the tombstones of documents that no segment holds any more."""
         rows = ((int(number),) for number in numbers)
         self._connection.executemany("DELETE FROM tombstones WHERE number = ?", rows)
         self._buried -= fingerprint(numbers)
 
 
 def create_catalog(folder: Path, facts: Mapping[str, dict[str, Any]]) -> None:
-    """A new file with an empty state and these facts."""
+    """Create a catalog with an empty state and these facts."""
     path = folder / CATALOG
     with translate_errors(path):
         connection = connect(path, "rwc")
@@ -269,13 +271,13 @@ def create_catalog(folder: Path, facts: Mapping[str, dict[str, Any]]) -> None:
             connection.close()
 
 
-def _content(number: int, id: str, title: str, text: str, metadata: str) -> bytes:
-    """What a row's checksum is of."""
+def _join_columns(number: int, id: str, title: str, text: str, metadata: str) -> bytes:
+    """The bytes that a row's checksum covers."""
     return "\0".join((str(number), id, title, text, metadata)).encode("utf-8", "surrogatepass")
 
 
 def read_fact(row: Sequence[Any], path: Path) -> dict[str, Any]:
-    """A row of `facts`, if its checksum is right."""
+    """A row of `facts` -> its object; raises DamagedIndex if the checksum does not match."""
     name, value, checksum = row
     if not isinstance(value, str) or not is_row_checksum(f"{name}\0{value}".encode(), checksum):
         raise _changed(path, f"its {str(name)[:60]}")
@@ -284,19 +286,21 @@ def read_fact(row: Sequence[Any], path: Path) -> dict[str, Any]:
     except DamagedIndex:
         raise
     except ValueError as error:
-        raise damaged(path, f"has facts that are no JSON ({error})") from error
+        raise damaged(path, f"has facts that are not JSON ({error})") from error
 
 
 def read_document(row: Sequence[Any], path: Path) -> Document:
-    """A row of `documents`, if its checksum is right."""
+    """A row of `documents` -> the document; raises DamagedIndex if the checksum does not match."""
     number, id, title, text, metadata, checksum = row
     texts = (id, title, text, metadata)
-    if not all(isinstance(value, str) for value in texts) or not is_row_checksum(_content(number, *texts), checksum):
+    if not all(isinstance(value, str) for value in texts) or not is_row_checksum(
+        _join_columns(number, *texts), checksum
+    ):
         raise _changed(path, f"document {str(id)[:60]!r}")
     try:
         return Document(id=id, text=text, title=title, metadata=parse_json(metadata))
     except (ValueError, DocumentError) as error:
-        raise damaged(path, f"has a document that no asterism can have stored ({error})") from error
+        raise damaged(path, f"has a document that asterism cannot have stored ({error})") from error
 
 
 def _changed(path: Path, what: str) -> DamagedIndex:

@@ -1,11 +1,11 @@
-"""Documents and their views in one folder: durable, searched as one committed state, written by one at a time.
+"""Documents and their views in one folder: durable, with consistent snapshots and one writer at a time.
 
 papers.ast/
-  manifest.json       kind and format version; views and model a second time, for repairs
+  manifest.json       kind and format version; a copy of views and model, for repairs
   catalog.sqlite      documents, fields, tombstones, the list of segments: its transaction is the commit point
-  codec-000001/       centroids, levels … and codec.json with their sizes and checksums (immutable)
+  codec-000001/       centroids, levels and others, and codec.json with their sizes and checksums (immutable)
   segment-000002/     arrays, memory-mapped, and segment.json with their sizes and checksums (immutable)
-  writer.lock         held by the one writer, writer.queue by the next; locks die with their process
+  writer.lock         locked by the writer; writer.queue by the next one; the locks end with their process
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ import numpy.typing as npt
 
 from ..documents.document import Document
 from ..errors import IndexExists, IndexFolderError, UnknownDocument
-from ..settings import TokenSearch, cores, whole_number
+from ..settings import TokenSearch, check_whole_number, count_threads
 from ..storage.arrays import verify_folders
-from ..storage.faults import damaged, writes_reported
-from ..storage.folders import folder_in_the_making, sweep_parts
-from ..storage.lock import nobody_writing, writing
+from ..storage.faults import damaged, report_write_errors
+from ..storage.folders import make_folder_beside, sweep_parts
+from ..storage.lock import hold_writer_lock, keep_writers_out
 from ..storage.manifest import read_manifest
 from ..views.eligible import Mask
 from ..views.hits import SearchHits
@@ -35,7 +35,7 @@ from .base import Base
 from .catalog import Catalog, CatalogReader, create_catalog
 from .eligibility import Eligibility
 from .filter_parsing import parse_filter
-from .filters import fulfils
+from .filters import is_fulfilled
 from .format import KIND, PATIENCE, REPAIR, VERSION, read_views, write_collection_manifest
 from .kept_views import Views
 from .policy import Policy
@@ -43,7 +43,7 @@ from .snapshot import Snapshot, positions
 from .state import upgrade_state
 from .writer import CollectionWriter
 
-CHECK_PATIENCE = 60.0  # seconds that a check waits for a writer
+CHECK_PATIENCE = 60.0  # seconds that `check` waits for a writer
 
 T = TypeVar("T")
 
@@ -57,7 +57,7 @@ class Found:
 
 
 class Collection:
-    """An open folder. Every call sees one committed state, the newest when it begins."""
+    """An open folder. Every call sees the state that was committed last when the call began."""
 
     def __init__(self, path: Path, policy: Policy) -> None:
         """Use `open` or `create`."""
@@ -65,7 +65,7 @@ class Collection:
         self.policy = policy
         self._catalog = Catalog(path)
         self._snapshot: Snapshot | None = None
-        self._state_text = ""  # of the snapshot
+        self._state_text = ""  # the stored state of the snapshot
         self._views: Views | None = None
         self._has_newest_format = False
         self._verified: set[str] = set()
@@ -77,12 +77,12 @@ class Collection:
     def create(
         cls, path: str | os.PathLike[str], views: Views, model: dict[str, Any], policy: Policy | None = None
     ) -> Collection:
-        """A new folder without documents; `model` says what made the vectors."""
+        """Create an empty collection in a new folder; `model` describes the model of the vectors."""
         target = Path(path)
         if os.path.lexists(target):
             raise IndexExists(f"{target} exists already: choose another path, open it, or remove it first")
         facts = {"views": views.to_json(), "model": model}
-        with folder_in_the_making(target) as temporary, writes_reported(target):
+        with make_folder_beside(target) as temporary, report_write_errors(target):
             create_catalog(temporary, facts)
             write_collection_manifest(temporary, **facts)
         return cls.open(target, policy)
@@ -101,7 +101,7 @@ class Collection:
         return self
 
     def close(self) -> None:
-        """Release files; mapped ones go with the last snapshot."""
+        """Close the files; mapped files are released with the last snapshot."""
         if not self._closed:
             self._closed = True
             self._catalog.close()
@@ -114,9 +114,9 @@ class Collection:
 
     @contextmanager
     def writing(self) -> Iterator[CollectionWriter]:
-        """Hold the writer's lock: IndexBusy if another does. Each of the writer's calls commits by itself."""
+        """Hold the writer lock, or raise IndexBusy if another writer does. Each call of the writer is one commit."""
         self._refuse_closed()
-        with writing(self.path, PATIENCE), writes_reported(self.path):
+        with hold_writer_lock(self.path, PATIENCE), report_write_errors(self.path):
             self._catalog.recover()
             if not self._has_newest_format:
                 self._upgrade()
@@ -133,12 +133,12 @@ class Collection:
             yield reader
 
     def facts(self, name: str) -> dict[str, Any]:
-        """A JSON object that is kept with the collection, such as `model`; {} if there is none."""
+        """A JSON object that is stored with the collection, such as `model`; {} if there is none."""
         with self.reading() as reader:
             return reader.fact(name)
 
     def views(self) -> Views:
-        """As given to `create`; the first format had token vectors alone."""
+        """The views given to `create`; the first format had only token vectors."""
         if self._views is None:
             with self.reading() as reader:
                 self._views = read_views(reader)
@@ -150,9 +150,9 @@ class Collection:
             return self._open_newest(reader)
 
     def get(self, ids: Sequence[str]) -> list[Document]:
-        """In the order of the ids; UnknownDocument if one is missing."""
+        """The documents with these ids, in their order; UnknownDocument if one is missing."""
         with self.reading() as reader:
-            numbers = reader.numbers_of(list(ids))
+            numbers = reader.find_numbers(list(ids))
             for id in ids:
                 if id not in numbers:
                     raise UnknownDocument(f"there is no document with the id {id!r} in {self.path}")
@@ -160,26 +160,26 @@ class Collection:
             return [documents[numbers[id]] for id in ids]
 
     def known(self, ids: Sequence[str]) -> set[str]:
-        """Those of the ids that are in the collection."""
+        """The ids that are in the collection."""
         with self.reading() as reader:
-            return set(reader.numbers_of(list(ids)))
+            return set(reader.find_numbers(list(ids)))
 
     def documents(self) -> Iterator[Document]:
-        """All of them, in the order in which they were added, as of now."""
+        """All documents of the current state, in the order in which they were added."""
         with self.reading() as reader:
-            numbers = reader.all_numbers()
+            numbers = reader.read_all_numbers()
         for start in range(0, len(numbers), 256):
-            with self.reading() as reader:  # closed before the caller, who may read and write meanwhile, goes on
+            with self.reading() as reader:  # closed before each yield: the caller may read and write
                 found = reader.documents(numbers[start : start + 256].tolist())
             yield from found.values()
 
     def find(
         self, search: Callable[[Snapshot, Mask | None], SearchHits], filter: Mapping[str, Any] | None = None
     ) -> list[Found]:
-        """What a search of the newest state finds among the documents that fulfil a filter, one for each query.
+        """Run a search on the newest state, among the documents that match a filter; one result for each query.
 
-        `search` is called with that state and the eligible documents (documents,), None for all. It is called again if
-        documents that it found are deleted meanwhile.
+        `search` receives that state and the eligible documents (documents,), None for all. It is called again if
+        documents that it found were deleted in the meantime.
         """
         while True:
             with self.reading() as reader:
@@ -190,17 +190,17 @@ class Collection:
             found = self._read_documents(snapshot, hits, filter)
             if found is not None:
                 return found
-            if self.snapshot().state == snapshot.state:  # nobody deleted them
+            if self.snapshot().state == snapshot.state:  # they were not deleted
                 raise damaged(self.path, "has segments with documents that its catalog lacks")
 
     def search(
         self, query: npt.ArrayLike, k: int, settings: TokenSearch, filter: Mapping[str, Any] | None = None
     ) -> Found:
-        """Token vectors (tokens, d) -> the k best of those documents that fulfil a filter."""
+        """Token vectors (tokens, d) -> the k best of the documents that match a filter."""
 
         def search(snapshot: Snapshot, eligible: Mask | None) -> SearchHits:
             if snapshot.multi is None:
-                whole_number("k", k, 1)
+                check_whole_number("k", k, 1)
                 return SearchHits.none(1)
             searcher = snapshot.multi.with_settings(settings)
             return searcher.search(searcher.gather([query]), k, eligible)
@@ -210,9 +210,9 @@ class Collection:
     def look_at(
         self, id: str, look: Callable[[Snapshot, int, Mask | None], T], filter: Mapping[str, Any] | None = None
     ) -> tuple[Document, T]:
-        """A document, and what `look` returns for its place in the newest state, given the eligible documents."""
+        """A document, and the result of `look` for the newest state, its place there, and the eligible documents."""
         with self.reading() as reader:
-            number = reader.numbers_of([id]).get(id)
+            number = reader.find_numbers([id]).get(id)
             if number is None:
                 raise UnknownDocument(f"there is no document with the id {id!r} in {self.path}")
             document = reader.documents([number])[number]
@@ -225,29 +225,29 @@ class Collection:
         return document, look(snapshot, int(place[0]), eligible)
 
     def put_fact(self, name: str, value: dict[str, Any]) -> None:
-        """Keep a JSON object with the collection."""
+        """Store a JSON object with the collection."""
         with self.writing(), self._catalog.writing() as edit:
             edit.put_fact(name, value)
 
     def check(self) -> None:
-        """Read everything and compare checksums; raises DamagedIndex at the first thing that is wrong.
+        """Read everything and compare checksums; raises DamagedIndex for the first error found.
 
-        Writers wait while the catalog is read; searches go on.
+        Writers wait while the catalog is read; searches do not.
         """
         read_manifest(self.path, KIND, VERSION)
-        self.snapshot()  # undoes what a killed writer left, which needs the lock
-        with nobody_writing(self.path, CHECK_PATIENCE), self.reading() as reader:
+        self.snapshot()  # first undo the commit of a killed writer, which needs the lock
+        with keep_writers_out(self.path, CHECK_PATIENCE), self.reading() as reader:
             reader.check()
             snapshot = Snapshot.open(self.path, reader, reader.state(), None)
             self._check_views(snapshot, read_views(reader))
-            if not np.array_equal(snapshot.numbers[snapshot.kept], reader.all_numbers()):
+            if not np.array_equal(snapshot.numbers[snapshot.kept], reader.read_all_numbers()):
                 raise damaged(self.path, "has segments and a catalog that do not hold the same documents")
         if snapshot.codec is not None:
             snapshot.codec.verify()
-        verify_folders((folder for stored in snapshot.segments for folder in stored.folders), cores(0))
+        verify_folders((folder for stored in snapshot.segments for folder in stored.folders), count_threads(0))
 
     def bytes(self) -> int:
-        """Size of all files that belong to the newest state."""
+        """Size of all files of the newest state."""
         return self.snapshot().bytes + os.stat(self._catalog.path).st_size
 
     def _open_newest(self, reader: CatalogReader) -> Snapshot:
@@ -259,7 +259,7 @@ class Collection:
             if known is not None and known.state.identity not in ("", state.identity):
                 raise IndexFolderError(f"{self.path} was replaced by another index: open it again")
             if reader.fact(REPAIR):
-                raise damaged(self.path, "was being repaired, and the repair was stopped: run it again to end it")
+                raise damaged(self.path, "is only partly repaired, because the repair was interrupted: run it again")
             opened = Snapshot.open(self.path, reader, state, known)
             self._check_views(opened, self._views or read_views(reader))
             self._snapshot, self._state_text = opened, text
@@ -268,20 +268,20 @@ class Collection:
 
     def _check_views(self, snapshot: Snapshot, views: Views) -> None:
         if snapshot.segments and set(snapshot.segments[0].views) != set(views.names):
-            raise damaged(self.path, "has segments with other views than it should keep")
+            raise damaged(self.path, "has segments with other views than the collection")
 
     def _read_documents(
         self, snapshot: Snapshot, hits: SearchHits, filter: Mapping[str, Any] | None
     ) -> list[Found] | None:
-        """Rows of documents and scores; None if one is gone since, so that the search must be made again."""
+        """The documents and scores of each query; None if one was deleted and the search must be repeated."""
         wanted = np.unique(snapshot.numbers[hits.ids[hits.ids >= 0]])
         with self.reading() as reader:
             documents = reader.documents(wanted.tolist())
         if len(documents) < len(wanted):
             return None
-        if filter is not None:  # whatever the fields say: nobody sees a document that does not fulfil the filter
+        if filter is not None:  # damaged fields must not add documents
             condition = parse_filter(filter)
-            if not all(fulfils(condition, document.metadata) for document in documents.values()):
+            if not all(is_fulfilled(condition, document.metadata) for document in documents.values()):
                 raise damaged(self.path, "has fields that are not those of its documents")
         found = []
         for row, values in zip(hits.ids, hits.scores, strict=True):
@@ -291,14 +291,14 @@ class Collection:
         return found
 
     def _verify(self, snapshot: Snapshot) -> None:
-        """Before the first search of a small index, read what it will read once and compare checksums."""
+        """Before the first search of a small index, compare the checksums of its segments."""
         segments = [stored for stored in snapshot.segments if stored.part.name not in self._verified]
         if segments and sum(stored.bytes for stored in segments) <= self.policy.verified_bytes:
-            verify_folders((folder for stored in segments for folder in stored.folders), cores(0))
+            verify_folders((folder for stored in segments for folder in stored.folders), count_threads(0))
         self._verified |= {stored.part.name for stored in segments}
 
     def _upgrade(self) -> None:
-        """To the newest format, once everything in the catalog was found to be right."""
+        """Upgrade to the newest format, after a full check of the catalog."""
         if read_manifest(self.path, KIND, VERSION).whole("version") < VERSION:
             with self._catalog.writing() as edit:
                 edit.check()

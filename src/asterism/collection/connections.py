@@ -1,7 +1,7 @@
-"""Connections to a catalog: a few that threads share, to a file that is known to be one of ours.
+"""A pool of connections to a catalog, shared by threads; the files are checked before SQLite opens them.
 
-Readers open the file read-only. What a killed writer left half done (SQLite's journal) must be undone before anybody
-can read; that is the one thing a reader may start, and it happens under the writer's lock.
+Readers open the file read-only. The unfinished commit of a killed writer (SQLite's journal) must be undone before a
+read; a reader may do that, under the writer lock.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from pathlib import Path
 from ..errors import DamagedIndex, IndexBusy, IndexFolderError
 from ..files.regular_files import stream_regular
 from ..storage.faults import damaged, unreadable
-from ..storage.lock import writing
+from ..storage.lock import hold_writer_lock
 
 CATALOG = "catalog.sqlite"
 WAIT_SECONDS = 30.0
-KEPT = 4  # connections that wait for the next who needs one
+KEPT = 4  # idle connections in the pool
 RECOVERY_PATIENCE = 5.0
 JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 
@@ -42,28 +42,28 @@ CREATE TABLE tombstones (number INTEGER PRIMARY KEY);
 
 
 class _Connection(sqlite3.Connection):
-    """Knows whether the tables were looked at, and which file (device, inode) it is connected to."""
+    """Remembers whether the schema was checked, and which file (device, inode) it is connected to."""
 
     checked = False
     file = (0, 0)
 
 
 class Connections:
-    """To one file; each transaction borrows a connection, whatever thread it is in."""
+    """Connections to one file; each transaction borrows one, in any thread."""
 
     def __init__(self, path: Path) -> None:
-        """Nothing is opened yet."""
+        """Open nothing yet."""
         self._path = path
         self._spare: list[_Connection] = []
-        self._file = (0, 0)  # device and inode that they are connected to: a repair replaces the file
+        self._file = (0, 0)  # device and inode of the current file: a repair replaces it
         self._guard = threading.Lock()
         self._closed = False
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Within a transaction that sees one committed state."""
+        """A connection within a transaction that sees one committed state."""
         with translate_errors(self._path):
-            connection = self._reader()
+            connection = self._borrow_reader()
             try:
                 self._begin(connection)
                 yield connection
@@ -72,19 +72,19 @@ class Connections:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Not within a transaction; only for the holder of the writer's lock."""
+        """A connection without a transaction; the caller must hold the writer lock."""
         with translate_errors(self._path), closing(connect(self._path, "rw")) as connection:
             yield connection
 
     def close(self) -> None:
-        """Close those that nobody has; the others are closed when they come back."""
+        """Close the idle connections; borrowed ones are closed when they are returned."""
         with self._guard:
             self._closed = True
             spare, self._spare = self._spare, []
         for connection in spare:
             connection.close()
 
-    def _reader(self) -> _Connection:
+    def _borrow_reader(self) -> _Connection:
         stale: list[_Connection] = []
         with suppress(OSError), self._guard:
             status = os.stat(self._path)
@@ -101,21 +101,21 @@ class Connections:
 
     def _begin(self, connection: _Connection) -> None:
         try:
-            _look(connection)
+            _start_reading(connection)
         except sqlite3.OperationalError as error:
             if "readonly" not in str(error):
                 raise
             self.undo_killed_commit()
-            _look(connection)
+            _start_reading(connection)
         if not connection.checked:
             check_schema(connection, self._path)
             connection.checked = True
 
     def undo_killed_commit(self) -> None:
-        """Bring back the state before a commit in whose middle a writer was killed; not for who holds the lock."""
+        """Undo the unfinished commit of a killed writer; takes the writer lock, so the caller must not hold it."""
         try:
-            with writing(self._path.parent, RECOVERY_PATIENCE), self.writing():
-                pass  # connecting looks at the tables, before which SQLite undoes it
+            with hold_writer_lock(self._path.parent, RECOVERY_PATIENCE), self.writing():
+                pass  # connecting reads the tables, and SQLite undoes the commit before that
         except (sqlite3.OperationalError, IndexFolderError) as error:
             if isinstance(error, DamagedIndex):
                 raise
@@ -134,15 +134,15 @@ class Connections:
         connection.close()
 
 
-def _look(connection: sqlite3.Connection) -> None:
-    """Begin, and read something: BEGIN alone takes no lock, so that others could commit."""
+def _start_reading(connection: sqlite3.Connection) -> None:
+    """Begin a transaction and read a row: BEGIN alone takes no lock, so others could still commit."""
     if not connection.in_transaction:
         connection.execute("BEGIN")
     connection.execute("SELECT 1 FROM facts").fetchone()
 
 
 def connect(path: Path, mode: str) -> _Connection:
-    """`mode`: "ro", "rw", or "rwc" for a file that does not exist. Everything beside the file is looked at first."""
+    """`mode`: "ro", "rw", or "rwc" for a file that does not exist. Checks the files beside it first."""
     if mode != "rwc":
         _check_files(path, writes=mode == "rw")
     quoted = str(path.absolute()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
@@ -159,7 +159,7 @@ def connect(path: Path, mode: str) -> _Connection:
             connection.execute(f"PRAGMA {pragma}")
         if mode != "ro":
             connection.execute("PRAGMA synchronous = EXTRA")  # reads the file, so that SQLite undoes a killed commit
-            connection.execute("PRAGMA secure_delete = ON")  # what was deleted is gone, and no repair finds it again
+            connection.execute("PRAGMA secure_delete = ON")  # overwrites deleted rows, so that no repair finds them
         if mode == "rw":
             check_schema(connection, path)
     except BaseException:
@@ -169,13 +169,13 @@ def connect(path: Path, mode: str) -> _Connection:
 
 
 def check_schema(connection: sqlite3.Connection, path: Path) -> None:
-    """Triggers, views or other tables would be somebody's program: only the tables of ours are used."""
-    if connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall() != _schema():
-        raise damaged(path, "has other tables than asterism makes")
+    """Refuse other tables, triggers and views: SQL from an untrusted file must not run."""
+    if connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall() != _build_schema():
+        raise damaged(path, "has other tables than asterism creates")
 
 
 @cache
-def _schema() -> list[tuple[object, ...]]:
+def _build_schema() -> list[tuple[object, ...]]:
     with sqlite3.connect(":memory:") as connection:
         connection.executescript(SCHEMA)
         found = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
@@ -184,9 +184,9 @@ def _schema() -> list[tuple[object, ...]]:
 
 
 def _check_files(path: Path, writes: bool) -> None:
-    """SQLite follows links, waits for fifos, and deletes the file that a journal names: it is given none of those.
+    """Refuse unsafe files: SQLite follows links, waits for fifos, and deletes the file that a journal names.
 
-    The catalog itself is never opened here: closing any descriptor of it would give up SQLite's locks on it.
+    Never opens the catalog itself: closing any descriptor of it would release SQLite's locks on it.
     """
     for suffix in ("", "-journal", "-wal", "-shm"):
         file = path.with_name(path.name + suffix)
@@ -199,27 +199,27 @@ def _check_files(path: Path, writes: bool) -> None:
         except OSError as error:
             raise unreadable(file, error) from error
         if suffix in ("-wal", "-shm"):
-            raise damaged(file, "is there, which no asterism writes")
+            raise damaged(file, "exists, but asterism never writes such a file")
         if not stat.S_ISREG(kind):
-            raise damaged(file, "is no regular file")
+            raise damaged(file, "is not a regular file")
         if suffix == "-journal" and writes:
             _check_journal(file)
 
 
 def _check_journal(journal: Path) -> None:
-    """A journal of several databases ends with the name of a file, which SQLite would read and delete."""
+    """Refuse a journal of several databases: it ends with a file name, and SQLite would read and delete that file."""
     try:
         with suppress(FileNotFoundError), stream_regular(journal) as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - len(JOURNAL_MAGIC)))
             if file.read() == JOURNAL_MAGIC:
-                raise damaged(journal, "names another file, as no asterism writes it")
+                raise damaged(journal, "names another file, which asterism's journals never do")
     except OSError as error:
         raise unreadable(journal, error) from error
 
 
 @contextmanager
 def translate_errors(path: Path) -> Iterator[None]:
-    """SQLite's errors as ours."""
+    """Translate SQLite's errors into asterism's."""
     try:
         yield
     except sqlite3.OperationalError as error:

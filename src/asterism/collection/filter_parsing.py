@@ -1,10 +1,10 @@
-"""Metadata filters in the widespread dict form, read into conditions.
+"""Parses metadata filters, in the common MongoDB-like dict form, into conditions.
 
-{"year": {"$gte": 2020}, "lang": {"$in": ["en", "de"]}}      fields side by side are all to hold
+{"year": {"$gte": 2020}, "lang": {"$in": ["en", "de"]}}      all fields must match
 {"$or": [{"lang": "en"}, {"$not": {"draft": True}}]}         a bare value means $eq
 
-`$ne` and `$nin` are the opposite of `$eq` and `$in`, so that they hold where the field is missing. What a condition
-means is in filters.py.
+`$ne` and `$nin` are the negations of `$eq` and `$in`, so they are true if the field is missing. filters.py defines
+what the conditions mean.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 from ..documents.document import LONGEST_NAME
 from ..errors import FilterError
-from .filters import Compare, Condition, Either, Every, Kind, Not, OneOf, Sign, Value, stored_value
+from .filters import Compare, Condition, Either, Every, Kind, Not, OneOf, Sign, Value, to_stored_value
 
 DEEPEST = 50
 MOST_CONDITIONS = 10_000  # each may read every document
@@ -29,45 +29,45 @@ CONNECTIVES = ("$and", "$or", "$not")
 
 
 def parse_filter(given: Mapping[str, Any]) -> Condition:
-    """A dict as above -> its condition."""
-    condition = _conjunction(given, "the filter", 0)
+    """A filter dict -> its condition."""
+    condition = _parse_conjunction(given, "the filter", 0)
     _check_size(condition)
     return condition
 
 
-def canonical(given: Mapping[str, Any]) -> str:
-    """One text for equal filters."""
+def to_canonical_text(given: Mapping[str, Any]) -> str:
+    """The same text for equal filters."""
     return json.dumps(given, sort_keys=True, default=dict)  # a Mapping need not be a dict
 
 
-def _conjunction(given: Any, where: str, depth: int) -> Condition:
+def _parse_conjunction(given: Any, where: str, depth: int) -> Condition:
     if not isinstance(given, Mapping):
-        raise FilterError(f'{where} is {_shown(given)}, expected an object such as {{"year": {{"$gte": 2020}}}}')
+        raise FilterError(f'{where} is {_shorten(given)}, expected an object such as {{"year": {{"$gte": 2020}}}}')
     _check_depth(depth)
     parts = []
     for name, value in given.items():
         if not isinstance(name, str):
-            raise FilterError(f"{where} has the key {_shown(name)}, expected a field's name or an operator")
+            raise FilterError(f"{where} has the key {_shorten(name)}, expected a field's name or an operator")
         if name.startswith("$"):
-            parts.append(_connective(name, value, depth + 1))
+            parts.append(_parse_connective(name, value, depth + 1))
         else:
-            parts.append(_field(name, value, depth + 1))
+            parts.append(_parse_field(name, value, depth + 1))
     return parts[0] if len(parts) == 1 else Every(tuple(parts))
 
 
-def _connective(name: str, value: Any, depth: int) -> Condition:
+def _parse_connective(name: str, value: Any, depth: int) -> Condition:
     if name == "$not":
-        return Not(_conjunction(value, name, depth))
+        return Not(_parse_conjunction(value, name, depth))
     if name not in CONNECTIVES:
-        raise _unknown(name, CONNECTIVES)
+        raise _make_unknown_error(name, CONNECTIVES)
     if not isinstance(value, list | tuple) or not value:
-        raise FilterError(f"{name} has {_shown(value)}, expected a list of at least one condition")
-    parts = tuple(_conjunction(part, name, depth) for part in value)
-    return Every(parts) if name == "$and" else Either(tuple(_merged(parts)))
+        raise FilterError(f"{name} has {_shorten(value)}, expected a list of at least one condition")
+    parts = tuple(_parse_conjunction(part, name, depth) for part in value)
+    return Every(parts) if name == "$and" else Either(tuple(_merge_values(parts)))
 
 
-def _merged(parts: Iterable[Condition]) -> Iterator[Condition]:
-    """Parts of an $or, all values that one field is compared with as one condition."""
+def _merge_values(parts: Iterable[Condition]) -> Iterator[Condition]:
+    """The parts of an $or, with all values of the same field merged into one condition."""
     values: dict[str, set[tuple[Kind, Value]]] = {}
     for part in parts:
         if isinstance(part, OneOf):
@@ -78,55 +78,55 @@ def _merged(parts: Iterable[Condition]) -> Iterator[Condition]:
         yield OneOf(field, frozenset(wanted))
 
 
-def _field(name: str, value: Any, depth: int) -> Condition:
+def _parse_field(name: str, value: Any, depth: int) -> Condition:
     _check_depth(depth)
     if len(name) > LONGEST_NAME:
         raise FilterError(f"the filter has a field of {len(name):,} characters, expected at most {LONGEST_NAME:,}")
     if not _is_text(name):
-        raise FilterError(f"the filter has the field {_shown(name)} with half a character in it, expected whole ones")
+        raise FilterError(f"the filter has the field {_shorten(name)} with half a surrogate pair, expected valid text")
     if not isinstance(value, Mapping):
-        return _comparison(name, "$eq", value, depth)
+        return _parse_comparison(name, "$eq", value, depth)
     if not value:
         raise FilterError(f"field {name!r} has {{}}, expected an operator such as $eq")
-    parts = tuple(_comparison(name, operator, operand, depth) for operator, operand in value.items())
+    parts = tuple(_parse_comparison(name, operator, operand, depth) for operator, operand in value.items())
     return parts[0] if len(parts) == 1 else Every(parts)
 
 
-def _comparison(field: str, operator: Any, operand: Any, depth: int) -> Condition:
+def _parse_comparison(field: str, operator: Any, operand: Any, depth: int) -> Condition:
     if operator not in OPERATORS:
-        raise _unknown(operator, OPERATORS)
+        raise _make_unknown_error(operator, OPERATORS)
     if operator == "$not":
-        return Not(_field(field, operand, depth + 1))
+        return Not(_parse_field(field, operand, depth + 1))
     if operator == "$exists":
         if not isinstance(operand, bool):
-            raise FilterError(f"{field}: $exists has {_shown(operand)}, expected true or false")
+            raise FilterError(f"{field}: $exists has {_shorten(operand)}, expected true or false")
         there = Compare(field, "any")
         return there if operand else Not(there)
     if operator in ("$in", "$nin"):
         if not isinstance(operand, list | tuple):
-            raise FilterError(f"{field}: {operator} has {_shown(operand)}, expected a list")
-        one = OneOf(field, frozenset(_scalar(field, operator, element) for element in operand))
+            raise FilterError(f"{field}: {operator} has {_shorten(operand)}, expected a list")
+        one = OneOf(field, frozenset(_parse_scalar(field, operator, element) for element in operand))
         return one if operator == "$in" else Not(one)
     if operator in ("$eq", "$ne"):
-        equal = OneOf(field, frozenset([_scalar(field, operator, operand)]))
+        equal = OneOf(field, frozenset([_parse_scalar(field, operator, operand)]))
         return equal if operator == "$eq" else Not(equal)
-    kind, value = _scalar(field, operator, operand)
+    kind, value = _parse_scalar(field, operator, operand)
     if kind not in ("number", "string"):
-        raise FilterError(f"{field}: {operator} has {_shown(operand)}, expected a number or a string")
+        raise FilterError(f"{field}: {operator} has {_shorten(operand)}, expected a number or a string")
     return Compare(field, COMPARISONS[operator], kind, value)
 
 
-def _scalar(field: str, operator: str, operand: Any) -> tuple[Kind, Value]:
+def _parse_scalar(field: str, operator: str, operand: Any) -> tuple[Kind, Value]:
     if operand is not None and not isinstance(operand, str | int | float | bool):
         given = f"a {type(operand).__name__}"
         raise FilterError(f"{field}: {operator} has {given}, expected a string, number, boolean or null")
     if isinstance(operand, float) and not math.isfinite(operand):
         raise FilterError(f"{field}: {operator} has {operand!r}, expected a finite number")
     if isinstance(operand, int) and not -(2**63) <= operand < 2**63:
-        raise FilterError(f"{field}: {operator} has {_shown(operand)}, expected a number of up to 64 bits")
+        raise FilterError(f"{field}: {operator} has {_shorten(operand)}, expected a number of up to 64 bits")
     if isinstance(operand, str) and not _is_text(operand):
-        raise FilterError(f"{field}: {operator} has a string with half a character in it, expected whole ones")
-    return stored_value(operand)
+        raise FilterError(f"{field}: {operator} has a string with half a surrogate pair, expected valid text")
+    return to_stored_value(operand)
 
 
 def _check_depth(depth: int) -> None:
@@ -136,7 +136,7 @@ def _check_depth(depth: int) -> None:
 
 def _check_size(condition: Condition) -> None:
     conditions = values = 0
-    for part in _parts(condition):
+    for part in _walk(condition):
         conditions += 1
         values += len(part.values) if isinstance(part, OneOf) else 0
     for count, most, what in ((conditions, MOST_CONDITIONS, "conditions"), (values, MOST_VALUES, "values")):
@@ -145,12 +145,12 @@ def _check_size(condition: Condition) -> None:
             raise FilterError(f"the filter has {count:,} {what}, expected at most {most:,}: {advice}")
 
 
-def _parts(condition: Condition) -> Iterator[Condition]:
-    """The condition and all below it."""
+def _walk(condition: Condition) -> Iterator[Condition]:
+    """The condition and all conditions nested in it."""
     yield condition
     inner = condition.parts if isinstance(condition, Every | Either) else ()
     for part in (condition.part,) if isinstance(condition, Not) else inner:
-        yield from _parts(part)
+        yield from _walk(part)
 
 
 def _is_text(value: str) -> bool:
@@ -161,15 +161,15 @@ def _is_text(value: str) -> bool:
     return True
 
 
-def _shown(value: Any) -> str:
-    """Short, whatever it is."""
+def _shorten(value: Any) -> str:
+    """A short text for any value."""
     try:
         return reprlib.repr(value)
-    except ValueError:  # an integer of thousands of digits, which Python does not print
+    except ValueError:  # an integer of thousands of digits, which Python refuses to print
         return f"a {type(value).__name__}"
 
 
-def _unknown(name: Any, known: tuple[str, ...]) -> FilterError:
+def _make_unknown_error(name: Any, known: tuple[str, ...]) -> FilterError:
     near = difflib.get_close_matches(str(name), known, n=1)
     hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(known)}"
-    return FilterError(f"the filter has {_shown(name)} where an operator belongs: {hint}")
+    return FilterError(f"the filter has {_shorten(name)} where an operator belongs: {hint}")

@@ -1,8 +1,8 @@
-"""What a metadata filter asks of a document: conditions on its fields.
+"""The conditions of a metadata filter on a document's fields.
 
-A field is a key of the metadata; a dot goes into an object ("author.name"). A list holds if one of its elements does.
-Comparisons are within a type: numbers with numbers, strings with strings, by code points; null equals null alone. An
-object or an empty list is there for `$exists`, and has no value.
+A field is a key of the metadata; a dot goes into an object ("author.name"). A list matches if one of its elements does.
+Comparisons are within a type: numbers with numbers, strings with strings, by code points; null equals only null.
+`$exists` is true for an object or an empty list, but these have no value to compare.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SIGNS: dict[Sign, Callable[[Any, Any], bool]] = {
 
 @dataclass(frozen=True)
 class Compare:
-    """A field has a value of this kind for which `value <sign> given` is true; sign "any": the field is there."""
+    """A field has a value of this kind for which `value <sign> given` is true; sign "any": the field exists."""
 
     field: str
     sign: Sign
@@ -37,7 +37,7 @@ class Compare:
 
 @dataclass(frozen=True)
 class OneOf:
-    """A field has one of these values; without values, never."""
+    """A field has one of these values; false without values."""
 
     field: str
     values: frozenset[tuple[Kind, Value]]
@@ -45,21 +45,21 @@ class OneOf:
 
 @dataclass(frozen=True)
 class Every:
-    """Every part holds; without parts, always."""
+    """Every part is true; true without parts."""
 
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True)
 class Either:
-    """Some part holds; without parts, never."""
+    """At least one part is true; false without parts."""
 
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True)
 class Not:
-    """The part does not hold."""
+    """The part is false."""
 
     part: Condition
 
@@ -67,8 +67,8 @@ class Not:
 Condition = Compare | OneOf | Every | Either | Not
 
 
-def stored_value(value: str | float | bool | None) -> tuple[Kind, Value]:
-    """A scalar of JSON as it is stored and compared."""
+def to_stored_value(value: str | float | bool | None) -> tuple[Kind, Value]:
+    """A JSON scalar in the form in which it is stored and compared."""
     if value is None:
         return "null", 0
     if isinstance(value, bool):
@@ -78,8 +78,8 @@ def stored_value(value: str | float | bool | None) -> tuple[Kind, Value]:
     return "number", value
 
 
-def fields_of(metadata: Mapping[str, Any]) -> set[tuple[str, Kind, Value]]:
-    """Every field that a filter can ask for, with its value; a list gives one for each element."""
+def list_fields(metadata: Mapping[str, Any]) -> set[tuple[str, Kind, Value]]:
+    """Every field that a filter can test, with its value; a list gives one entry per element."""
     found: set[tuple[str, Kind, Value]] = set()
 
     def visit(name: str, value: Any) -> None:
@@ -93,17 +93,17 @@ def fields_of(metadata: Mapping[str, Any]) -> set[tuple[str, Kind, Value]]:
             for element in value:
                 visit(name, element)
         else:
-            found.add((name, *stored_value(value)))
+            found.add((name, *to_stored_value(value)))
 
     for name, value in metadata.items():
         visit(name, value)
     return found
 
 
-def fulfils(condition: Condition, metadata: Mapping[str, Any]) -> bool:
-    """Whether a document with these metadata is one that the catalog finds for the condition."""
+def is_fulfilled(condition: Condition, metadata: Mapping[str, Any]) -> bool:
+    """Whether the condition is true for a document with these metadata; agrees with the catalog's search."""
     fields: Fields = {}
-    for name, kind, value in fields_of(metadata):
+    for name, kind, value in list_fields(metadata):
         fields.setdefault(name, []).append((kind, value))
     return _holds(condition, fields)
 

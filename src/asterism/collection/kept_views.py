@@ -1,4 +1,4 @@
-"""Which views a collection keeps of its documents, and how each is stored."""
+"""The views that a collection stores of its documents, and how."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from functools import cached_property
 from typing import Any, get_args
 
 from ..errors import InputError
-from ..settings import VIEWS, Terms, TokenBuild, View, whole_number
+from ..settings import VIEWS, Terms, TokenBuild, View, check_whole_number
 
 
 @dataclass(frozen=True)
 class Views:
-    """multi: how its vectors are stored, None without them; dense: whether there is a vector for each document;
-    lexical: what its terms are, None without them.
+    """multi: how token vectors are stored, None for no token vectors; dense: whether each document has a dense vector;
+    lexical: the kind of terms, None for no terms.
 
-    most_vectors: token vectors of a document at most; of longer ones similar vectors become one (0: any number).
+    most_vectors: maximum token vectors of a document; similar vectors of longer ones are merged (0: no limit).
     """
 
     multi: TokenBuild | None = None
@@ -24,22 +24,22 @@ class Views:
     most_vectors: int = 0
 
     def __post_init__(self) -> None:
-        """Check what is not a setting of its own."""
-        object.__setattr__(self, "most_vectors", whole_number("most_vectors", self.most_vectors, 0))
+        """Check most_vectors; the other settings check themselves."""
+        object.__setattr__(self, "most_vectors", check_whole_number("most_vectors", self.most_vectors, 0))
 
     @cached_property
     def names(self) -> tuple[View, ...]:
-        """Those that there are."""
+        """The names of the stored views."""
         return tuple(name for name in VIEWS if getattr(self, name))
 
     @cached_property
     def counted(self) -> bool:
-        """Whether terms have counts, which BM25 weighs, instead of a model's weights."""
+        """Whether terms have counts, which BM25 turns into weights, instead of a model's weights."""
         return self.lexical in ("tokens", "words")
 
     def to_json(self) -> dict[str, Any]:
-        """For the catalog; threads are no property of what is stored."""
-        multi = None if self.multi is None else without_threads(self.multi)
+        """The form for the catalog, without threads, which do not affect what is stored."""
+        multi = None if self.multi is None else drop_threads(self.multi)
         return {"multi": multi, "dense": self.dense, "lexical": self.lexical, "most_vectors": self.most_vectors}
 
     @classmethod
@@ -52,6 +52,6 @@ class Views:
         return cls(multi, dense, lexical, stored.get("most_vectors", 0))
 
 
-def without_threads(build: TokenBuild) -> dict[str, Any]:
-    """The settings that say what is stored."""
+def drop_threads(build: TokenBuild) -> dict[str, Any]:
+    """The settings that affect what is stored."""
     return {name: value for name, value in asdict(build).items() if name != "threads"}

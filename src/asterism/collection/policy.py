@@ -1,4 +1,4 @@
-"""When a collection is clustered, merged, verified: figures that trade time for space, in one value that is passed."""
+"""Thresholds that decide when a collection is clustered, merged and verified."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ MAY_BE_ZERO = ("drifted", "verified_bytes", "verified_catalog")
 
 @dataclass(frozen=True)
 class Policy(Settings):
-    """The defaults suit collections of any size; tests pass others to reach every case with a few documents.
+    """The defaults suit collections of any size; tests pass other values to reach every case with a few documents.
 
-    batch_documents     that are encoded and committed together, at most
-    batch_characters    of their texts, about
-    flat_tokens         token vectors stay floats, searched exactly, up to so many; then a codec is trained
-    most_flat_tokens    the same in the middle of a long `add`: 4 GB of float16 at 128 dimensions
-    most_segments       of which so many are merged, in the middle of a long `add`
-    outgrown            the codec is trained again at so many times the vectors it was trained on
-    drifted             or when it leaves over so many times the energy that it left over at its training
-    graph_documents     a dense segment of so many documents gets a graph
-    chunk_tokens        token vectors that are in memory at once while segments are merged, about
-    chunk_postings      entries of lexical lists, likewise
-    verified_bytes      up to this size, what a first search reads is verified before: half a second
+    batch_documents     maximum documents that are encoded and committed together
+    batch_characters    approximate maximum of their characters
+    flat_tokens         up to this many token vectors stay floats, searched exactly; then a codec is trained
+    most_flat_tokens    the same limit during a long `add`: 4 GB of float16 at 128 dimensions
+    most_segments       during a long `add`, segments are merged when there are this many
+    outgrown            the codec is trained again at this multiple of the vectors it was trained on
+    drifted             or when it leaves over this multiple of the energy that it left over at its training
+    graph_documents     a dense segment of at least this many documents gets a graph
+    chunk_tokens        approximate token vectors in memory while segments are merged
+    chunk_postings      approximate postings of lexical lists in memory while segments are merged
+    verified_bytes      up to this size, segments are verified before the first search: half a second
     verified_catalog    up to this size, the fields are verified before the first filter is used
-    filters_kept        filters whose eligible documents are remembered
+    filters_kept        filters whose eligible documents are cached
     """
 
     batch_documents: int = 256

@@ -1,4 +1,4 @@
-"""The folders of one commit: a codec if there is none yet, and a segment with every view of new documents."""
+"""Writes the folders of one commit: a codec if there is none yet, and a segment with all views of new documents."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ..storage.manifest import write_manifest
 from ..views.dense.writer import write_dense
 from ..views.lexical.writer import write_lexical
 from ..views.tokens.codec_files import write_codec
-from ..views.tokens.residual_codec import ResidualCodec, flat_codec
+from ..views.tokens.residual_codec import ResidualCodec, make_flat_codec
 from ..views.tokens.stream import TokenStream
 from ..views.tokens.writer import write_tokens
 from .base import Base, Size
-from .kept_views import Views, without_threads
+from .kept_views import Views, drop_threads
 from .policy import Policy
 from .state import Numbers, Part, State
 from .stored_parts import (
@@ -43,10 +43,10 @@ T = TypeVar("T")
 
 
 class SegmentMaker:
-    """`state` names what was made so far; `made` are the names of the folders."""
+    """`state` includes what was written so far; `made` has the names of all new folders."""
 
     def __init__(self, folder: Path, base: Base, views: Views, policy: Policy, threads: int) -> None:
-        """On top of a committed state."""
+        """Build on top of a committed state."""
         self.folder = folder
         self.base = base
         self.state: State = base.state
@@ -58,24 +58,24 @@ class SegmentMaker:
         self.threads = threads
 
     def write_segment(self, numbers: Numbers, content: Representations) -> tuple[Part, Size]:
-        """New documents: every view that the collection keeps."""
+        """Write a segment of new documents with all views of the collection."""
         name = self.make_folder("segment")
         inside, documents = self.folder / name, len(numbers)
         made: dict[str, Any] = {}
         size = Size(documents)
         if self.views.multi is not None:
-            vectors = given(content.multi, "token vectors")
-            codec = self._codec_for(vectors.flat.shape[1])
+            vectors = require_given(content.multi, "token vectors")
+            codec = self._get_codec(vectors.flat.shape[1])
             made["multi"] = self.encode_tokens(name, [vectors], documents, len(vectors.flat), codec)
             size = replace(size, tokens=len(vectors.flat), left_over=made["multi"]["left_over"])
         if self.views.dense:
-            rows = given(content.dense, "dense vectors")
+            rows = require_given(content.dense, "dense vectors")
             self.dense_dimensions = self.dense_dimensions or rows.shape[1]
             graph = documents >= self.policy.graph_documents
             facts = write_dense(inside / "dense", [rows], documents, self.dense_dimensions, graph, self.threads)
             made["dense"] = asdict(facts)
         if self.views.lexical:
-            terms = given(content.lexical, "terms")
+            terms = require_given(content.lexical, "terms")
             mean = self.mean_length(self.base.sizes, int(terms.weights.sum()), documents)
             written = write_lexical(inside / "lexical", terms, mean)
             made["lexical"] = asdict(written)
@@ -83,7 +83,7 @@ class SegmentMaker:
         return self.publish(name, numbers, made), size
 
     def make_folder(self, kind: str) -> str:
-        """The next codec's or segment's, empty."""
+        """Reserve the next folder name, and create the folder of a segment."""
         name = f"{kind}-{self.state.next_folder:06d}"
         self.made.append(name)
         self.state = replace(self.state, next_folder=self.state.next_folder + 1)
@@ -92,18 +92,18 @@ class SegmentMaker:
         return name
 
     def publish(self, name: str, numbers: Numbers, views: Mapping[str, Any]) -> Part:
-        """A segment's numbers, and what its manifest says of its views."""
+        """Write a segment's numbers and its manifest, which completes it."""
         files = write_arrays(self.folder / name, {NUMBERS: numbers})
         content = {"kind": SEGMENT_KIND, "version": SEGMENT_VERSION, "documents": len(numbers)}
         checksum = write_manifest(self.folder / name, {**content, "files": files, "views": views}, SEGMENT_FACTS)
         return Part(name, checksum)
 
     def write_codec(self, codec: ResidualCodec, build: TokenBuild, tokens: int, left_over: float) -> StoredCodec:
-        """A codec that was trained on so many vectors."""
+        """Write a codec that was trained on `tokens` vectors."""
         name = self.make_folder("codec")
         facts = write_codec(self.folder / name, codec)
         content = {"kind": CODEC_KIND, "version": CODEC_VERSION, "tokens": tokens, "left_over": left_over}
-        content |= {"settings": without_threads(build), "codec": facts}
+        content |= {"settings": drop_threads(build), "codec": facts}
         part = Part(name, write_manifest(self.folder / name, content, CODEC_FACTS))
         self.state = replace(self.state, codec=part)
         self.codec = open_stored_codec(self.folder, part)
@@ -112,17 +112,17 @@ class SegmentMaker:
     def encode_tokens(
         self, name: str, vectors: Iterable[TokenVectors], documents: int, tokens: int, codec: StoredCodec
     ) -> dict[str, Any]:
-        """Token vectors, written with a codec; returns what the segment's manifest says of them."""
+        """Encode and write token vectors; returns their entry for the segment's manifest."""
         stream = TokenStream(vectors, self.folder)
         target = f"{name}/multi"
         facts = write_tokens(self.folder, target, stream, documents, tokens, codec.codec, codec.settings, self.threads)
         left_over = 0.0
         if codec.tokens and tokens:
-            left_over = codec.codec.left_over(sample_vectors(vectors, tokens), self.threads)
+            left_over = codec.codec.measure_left_over(sample_vectors(vectors, tokens), self.threads)
         return {"codec": codec.part.name, "left_over": left_over, "segment": asdict(facts)}
 
     def mean_length(self, kept: Iterable[Size], length: int, documents: int) -> float | None:
-        """Of all documents, for BM25: those of segments that stay, and `documents` of `length` terms together."""
+        """The mean length, for BM25, of the documents in `kept` and of `documents` with `length` terms in total."""
         if not self.views.counted:
             return None
         for size in kept:
@@ -130,28 +130,28 @@ class SegmentMaker:
             documents += size.documents
         return max(1.0, length / documents)
 
-    def _codec_for(self, dimensions: int) -> StoredCodec:
-        """The collection's, which begins flat: floats under one centroid."""
+    def _get_codec(self, dimensions: int) -> StoredCodec:
+        """The collection's codec; a new collection gets a flat one: floats with a single centroid."""
         codec = self.codec
         if codec is None:
-            build = given(self.views.multi, "token vectors")
+            build = require_given(self.views.multi, "token vectors")
             flat = replace(build, bits=max(16, build.bits), refinement="none", centroids=1)
-            codec = self.write_codec(flat_codec(dimensions, flat.bits), flat, 0, 0.0)
+            codec = self.write_codec(make_flat_codec(dimensions, flat.bits), flat, 0, 0.0)
         known = codec.codec.centroids.dimensions
         if dimensions != known:
             raise VectorsError(f"the vectors have {dimensions} dimensions, the index has {known}")
         return codec
 
 
-def given(value: T | None, what: str) -> T:
-    """What every document must have in this collection."""
+def require_given(value: T | None, what: str) -> T:
+    """Return the value, or raise VectorsError if it is missing."""
     if value is None:
         raise VectorsError(f"no {what} were given, expected those of every document")
     return value
 
 
 def sample_vectors(vectors: Iterable[TokenVectors], tokens: int) -> FloatArray:
-    """Up to SAMPLED of the vectors, evenly spaced, so that it does not matter how they were chunked."""
+    """About SAMPLED of the vectors, evenly spaced; the sample does not depend on chunking."""
     step = max(1, tokens // SAMPLED)
     done, rows = 0, []
     for chunk in vectors:

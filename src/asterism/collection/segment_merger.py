@@ -1,4 +1,4 @@
-"""Several segments as one, without the deleted documents; perhaps with a codec that is trained for it."""
+"""Merges segments and drops deleted documents; can train a new codec for the result."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from ..views.tokens.codec_files import train_codec
 from ..views.tokens.merge import KeptTokens, KeptVectors, merge_tokens
 from ..views.tokens.stream import Sample, TokenStream
 from .base import Size
-from .segment_maker import SegmentMaker, given, sample_vectors
+from .segment_maker import SegmentMaker, require_given, sample_vectors
 from .snapshot import Snapshot
 from .state import Part
 from .stored_parts import StoredSegment
 
 
 class SegmentMerger:
-    """Of the last segments of a snapshot, into folders of a SegmentMaker."""
+    """Merges the last segments of a snapshot into folders of a SegmentMaker."""
 
     def __init__(self, maker: SegmentMaker, snapshot: Snapshot) -> None:
-        """The maker builds on the same state."""
+        """The maker must build on the state of the snapshot."""
         self._maker = maker
         self._snapshot = snapshot
 
     def train(self) -> None:
-        """A new codec, from the token vectors of all documents; codes are decoded for it."""
-        build = given(self._maker.views.multi, "token vectors")
+        """Train a new codec on the token vectors of all documents; codes are decoded first."""
+        build = require_given(self._maker.views.multi, "token vectors")
         vectors = self._kept_vectors(self._snapshot.segments)
         sample = Sample(TokenStream(vectors, self._maker.folder), build.seed)
         codec = train_codec(sample, build, self._maker.threads)
-        left_over = codec.left_over(sample_vectors(vectors, sample.tokens), self._maker.threads)
+        left_over = codec.measure_left_over(sample_vectors(vectors, sample.tokens), self._maker.threads)
         self._maker.write_codec(codec, build, sample.tokens, left_over)
 
     def merge(self, segments: Sequence[StoredSegment]) -> tuple[Part, ...]:
-        """The last segments as one, coded as `train` says; empty if every document of theirs is deleted."""
+        """Write the last segments as one, with the codec of `train` if it ran; empty if every document is deleted."""
         maker = self._maker
         kept = [self._snapshot.kept_in(stored) for stored in segments]
         numbers = np.concatenate([stored.numbers[mask] for stored, mask in zip(segments, kept, strict=True)])
@@ -62,7 +62,7 @@ class SegmentMerger:
         return (maker.publish(name, numbers, made),)
 
     def _merge_tokens(self, name: str, segments: Sequence[StoredSegment], documents: int) -> dict[str, Any]:
-        codec = given(self._maker.codec, "codec")
+        codec = require_given(self._maker.codec, "codec")
         kept = self._kept_tokens(segments)
         if codec is not self._snapshot.codec:
             tokens = int(sum(part.lengths().sum() for part in kept))
@@ -74,7 +74,7 @@ class SegmentMerger:
         return {"codec": codec.part.name, "left_over": left_over, "segment": asdict(facts)}
 
     def _kept_vectors(self, segments: Sequence[StoredSegment]) -> KeptVectors:
-        return KeptVectors(self._kept_tokens(segments), given(self._snapshot.codec, "codec").codec)
+        return KeptVectors(self._kept_tokens(segments), require_given(self._snapshot.codec, "codec").codec)
 
     def _kept_tokens(self, segments: Sequence[StoredSegment]) -> list[KeptTokens]:
         return self._snapshot.kept_tokens(segments, self._maker.policy.chunk_tokens)

@@ -1,4 +1,4 @@
-"""One committed state of a collection, opened: segments mapped, deleted documents known."""
+"""An open committed state of a collection: its mapped segments and deleted documents."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from .stored_parts import StoredCodec, StoredSegment, open_stored_codec, open_st
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What a search sees. `numbers` (documents,) of all segments, rising; `kept` the same length.
+    """What a search sees. numbers (documents,) of all segments, ascending; kept (documents,): which are not deleted.
 
-    multi, dense, lexical search those views; None for one that is not kept, or that nothing was added to.
+    multi, dense, lexical: the searchers of the views; None for a view that is not stored, or in an empty collection.
     """
 
     state: State
@@ -41,7 +41,7 @@ class Snapshot:
 
     @classmethod
     def open(cls, folder: Path, reader: CatalogReader, state: State, previous: Snapshot | None) -> Snapshot:
-        """The state of a transaction; what `previous` has open already is used again."""
+        """Open the state of a transaction, reusing what `previous` has open."""
         known = {stored.part: stored for stored in previous.segments} if previous else {}
         codec = None
         if state.codec is not None:
@@ -50,7 +50,7 @@ class Snapshot:
         segments = tuple(known.get(part) or open_stored_segment(folder, part, codec) for part in state.segments)
         tombstones = reader.tombstones()
         if state.tombstones is not None and fingerprint(tombstones) != state.tombstones:
-            raise damaged(folder, "has other deleted documents than were deleted")
+            raise damaged(folder, "has tombstones that do not match the committed state")
         return cls.from_parts(folder, state, codec, segments, tombstones)
 
     @classmethod
@@ -62,21 +62,21 @@ class Snapshot:
         segments: tuple[StoredSegment, ...],
         tombstones: Numbers,
     ) -> Snapshot:
-        """Parts that are open, checked against one another."""
+        """Combine open parts after checking that they are consistent."""
         numbers = np.concatenate([np.empty(0, np.int64), *(stored.numbers for stored in segments)])
         known = len(numbers) == 0 or 0 <= numbers[0] <= numbers[-1] < state.next_number
         if not known or (numbers[1:] <= numbers[:-1]).any():
             raise damaged(folder, "has documents whose numbers are not in order")
         kept = np.ones(len(numbers), bool)
         kept[positions(numbers, tombstones)] = False
-        kept.setflags(write=False)  # so that what a search makes of it holds
+        kept.setflags(write=False)  # read-only, so that searchers can cache what they derive from it
         if int(kept.sum()) != state.documents:
             raise damaged(folder, "has segments and a catalog that do not hold the same documents")
         tokens = [stored.multi.segment for stored in segments if stored.multi is not None]
         dense = [stored.dense for stored in segments if stored.dense is not None]
         lexical = [stored.lexical for stored in segments if stored.lexical is not None]
         if len({stored.views for stored in segments}) > 1 or (codec is not None and len(tokens) < len(segments)):
-            raise damaged(folder, "has segments with views that others have not")
+            raise damaged(folder, "has segments with different views")
         return cls(
             state,
             codec,
@@ -90,7 +90,7 @@ class Snapshot:
 
     @cached_property
     def views(self) -> tuple[View, ...]:
-        """Those that can be searched."""
+        """The views that can be searched."""
         return tuple(name for name in VIEWS if getattr(self, name) is not None)
 
     @property
@@ -108,7 +108,7 @@ class Snapshot:
         return [KeptTokens(multi.segment, kept, chunk_tokens) for multi, kept in found if multi is not None]
 
     def match(self, condition: Condition, reader: CatalogReader) -> Mask:
-        """(documents,) which fulfil a condition, deleted ones perhaps included; a mask for each level of nesting."""
+        """(documents,) which match a condition, deleted ones possibly included. Memory: a mask per level of nesting."""
         if isinstance(condition, Not):
             mask = self.match(condition.part, reader)
             return np.logical_not(mask, out=mask)
@@ -125,7 +125,7 @@ class Snapshot:
 
 
 def positions(numbers: Numbers, wanted: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """Where in `numbers` (rising) the wanted ones stand; those that are not there are left out."""
+    """The positions in `numbers` (ascending) of the wanted numbers that exist."""
     asked = np.asarray(wanted, np.int64)
     found = np.searchsorted(numbers, asked)
     there = found < len(numbers)

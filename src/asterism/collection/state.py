@@ -1,4 +1,4 @@
-"""What is committed: the counters, the codec and the segments that a catalog names."""
+"""The committed state of a collection: counters, codec and segments."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Part:
 
     @classmethod
     def from_facts(cls, facts: Facts, kind: str) -> Part:
-        """`kind` is "codec" or "segment": no other name can be opened, written to or removed."""
+        """Check the name: only "codec-…" or "segment-…" folders, by `kind`, can be opened, written or removed."""
         name = facts.text("name")
         if not PART.fullmatch(name) or not name.startswith(f"{kind}-"):
             raise damaged(facts.where, f"names {name[:60]!r}, expected a {kind} with a number")
@@ -34,16 +34,16 @@ class Part:
 
     @property
     def number(self) -> int:
-        """Of the folder."""
+        """The number in the folder's name."""
         return int(self.name.rpartition("-")[2])
 
 
 @dataclass(frozen=True)
 class State:
-    """`generation` grows with every commit; names and numbers are never used again.
+    """`generation` grows with every commit; folder names and document numbers are never reused.
 
-    tombstones: a fingerprint of all of them, None in what earlier formats wrote · identity: random, so that two indexes
-    are told apart whatever they hold; "" in earlier formats.
+    tombstones: a fingerprint of all tombstones, None in earlier formats · identity: random, to tell indexes of the same
+    content apart; "" in earlier formats.
     """
 
     generation: int = 0
@@ -57,7 +57,7 @@ class State:
 
     @classmethod
     def from_facts(cls, facts: Facts) -> State:
-        """As it was stored."""
+        """Check and read the stored state."""
         codec = Part.from_facts(facts.part("codec"), "codec") if facts.has("codec") else None
         segments = tuple(Part.from_facts(part, "segment") for part in facts.parts("segments"))
         state = cls(
@@ -74,38 +74,38 @@ class State:
         return state
 
     def commit(self, change: int, where: str) -> State:
-        """As the next commit puts it, after tombstones of this fingerprint came (or, negative, went)."""
+        """The next committed state; `change`: fingerprint of added tombstones minus that of removed ones."""
         tombstones = ((self.tombstones or 0) + change) % 2**64
         state = replace(self, generation=self.generation + 1, tombstones=tombstones)
         state._refuse_unreadable(where)
         return state
 
     def _refuse_unreadable(self, where: str) -> None:
-        """What `from_facts` would not read back: a forged state may be at the end of its numbers."""
+        """Refuse a state that `from_facts` would not read back, such as a forged one with exhausted counters."""
         parts = [part for part in (self.codec, *self.segments) if part is not None]
         if len(self.folders) < len(parts) or any(part.number >= self.next_folder for part in parts):
-            raise damaged(where, "names a folder twice, or one that is still to be made")
+            raise damaged(where, "names a folder twice, or one that does not exist yet")
         if max(self.generation, self.documents, self.next_number) > LARGEST or self.next_folder > MOST_FOLDERS:
             raise damaged(where, "has numbers that cannot grow any more")
 
     @property
     def folders(self) -> set[str]:
-        """Names of all that belong to it."""
+        """The names of its codec and segments."""
         return {part.name for part in (*self.segments, self.codec) if part is not None}
 
 
 def new_identity() -> str:
-    """Of an index."""
+    """A random identity for a new index."""
     return os.urandom(16).hex()
 
 
 def upgrade_state(state: State, tombstones: Numbers) -> State:
-    """What an earlier format lacks."""
+    """Add what earlier formats lack."""
     return replace(state, tombstones=fingerprint(tombstones), identity=state.identity or new_identity())
 
 
 def fingerprint(numbers: npt.ArrayLike) -> int:
-    """Numbers (n,) -> a 64-bit sum that does not depend on their order, so that it can be kept as they come and go."""
+    """Numbers (n,) -> a 64-bit sum that does not depend on their order, so that it can be updated incrementally."""
     with np.errstate(over="ignore"):
         x = np.asarray(numbers, np.int64).astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -114,9 +114,9 @@ def fingerprint(numbers: npt.ArrayLike) -> int:
 
 
 def complete_fingerprint(found: set[int], wanted: int | None, held: set[int]) -> set[int] | None:
-    """Numbers of which one may be wrong, missing or too many, put right so that they have a fingerprint; None if not.
+    """`found` with at most one number replaced, added or removed so that its fingerprint is `wanted`.
 
-    A number that is put in is one of those `held`.
+    None if that is impossible. An added number is one of `held`.
     """
     if wanted is None:
         return found

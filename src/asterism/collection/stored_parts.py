@@ -1,11 +1,11 @@
-"""The folders of a collection, opened: the codec of the token vectors, and segments with all views of some documents.
+"""Opens the folders of a collection: the codec of the token vectors, and segments with all views of some documents.
 
 segment-000002/
-  segment.json     the documents' count, and of each view its sizes, checksums and codec
-  numbers.npy      (documents,) int64, rising: what the catalog calls them
-  multi/           files of token_segment.py
-  dense/           files of dense_segment.py
-  lexical/         files of lexical_segment.py
+  segment.json     the number of documents, and the sizes, checksums and codec of each view
+  numbers.npy      (documents,) int64, ascending: the documents' numbers in the catalog
+  multi/           see views/tokens/segment.py
+  dense/           see views/dense/segment.py
+  lexical/         see views/lexical/segment.py
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..storage.faults import damaged
 from ..storage.manifest import read_manifest
 from ..views.dense.segment import DenseFacts, OpenDense, open_dense
 from ..views.lexical.segment import LexicalFacts, OpenLexical, open_lexical
-from ..views.tokens.codec_files import codec_files, open_codec
+from ..views.tokens.codec_files import list_codec_files, open_codec
 from ..views.tokens.residual_codec import ResidualCodec
 from ..views.tokens.segment import MOST_DOCUMENTS, OpenTokens, TokenFacts, open_tokens
 from .state import Numbers, Part
@@ -35,7 +35,7 @@ NUMBERS = "numbers"
 
 @dataclass(frozen=True)
 class StoredCodec:
-    """A codec, the settings of what it codes, how many vectors trained it and what share of them it left over."""
+    """A codec, its build settings, the number of vectors that trained it, and the share that it left over of them."""
 
     part: Part
     path: Path
@@ -47,7 +47,7 @@ class StoredCodec:
 
     @property
     def untrained(self) -> bool:
-        """Floats under one centroid, as every collection begins."""
+        """Whether vectors are floats with a single centroid, as in every new collection."""
         return self.tokens == 0
 
     @property
@@ -63,7 +63,7 @@ class StoredCodec:
 
 @dataclass(frozen=True)
 class StoredTokens:
-    """Token vectors of a segment, and the share its codec left over."""
+    """Token vectors of a segment, and the share that the codec left over."""
 
     segment: OpenTokens
     left_over: float
@@ -71,7 +71,7 @@ class StoredTokens:
 
 @dataclass(frozen=True)
 class StoredSegment:
-    """Those views that the collection keeps of some documents, whose numbers (documents,) rise."""
+    """All views of some documents; numbers (documents,) ascending."""
 
     part: Part
     numbers: Numbers
@@ -82,17 +82,17 @@ class StoredSegment:
 
     @property
     def views(self) -> tuple[View, ...]:
-        """Those it has."""
+        """The views that the segment has."""
         return tuple(name for name in VIEWS if getattr(self, name) is not None)
 
     @property
     def tokens(self) -> int:
-        """Token vectors."""
+        """Number of token vectors."""
         return self.multi.segment.facts.tokens if self.multi is not None else 0
 
     @property
     def size(self) -> int:
-        """What merging it costs, about."""
+        """Approximate cost of merging it."""
         return len(self.numbers) + self.tokens
 
     @property
@@ -102,32 +102,32 @@ class StoredSegment:
 
 
 def open_stored_codec(folder: Path, part: Part) -> StoredCodec:
-    """Read whole and verified."""
+    """Read and verify a codec completely."""
     path = folder / part.name
     facts = read_manifest(path, CODEC_KIND, CODEC_VERSION, CODEC_FACTS, part.crc32)
     settings = facts.read("settings", TokenBuild.from_json)
     codec = open_codec(path, facts.part("codec"), settings)
-    files = codec_files(facts.part("codec"))
+    files = list_codec_files(facts.part("codec"))
     return StoredCodec(part, path, codec, settings, facts.whole("tokens"), facts.number("left_over", 1e9), files)
 
 
 def read_numbers(folder: Path, part: Part) -> Numbers:
-    """Of the documents of a segment, whatever its views are like."""
+    """The numbers of a segment's documents; works even if its views are damaged."""
     facts = read_manifest(folder / part.name, SEGMENT_KIND, SEGMENT_VERSION, SEGMENT_FACTS, part.crc32)
     if facts.whole("version") == 1:
-        facts = _as_now(facts)
+        facts = _upgrade_facts(facts)
     return read_array(
         folder / part.name / f"{NUMBERS}.npy", facts.files([f"{NUMBERS}.npy"])[f"{NUMBERS}.npy"], np.int64, 1
     )
 
 
 def open_stored_segment(folder: Path, part: Part, codec: StoredCodec | None) -> StoredSegment:
-    """Mapped, with shapes that belong together."""
+    """Map a segment and check its shapes."""
     inside = folder / part.name
     facts = read_manifest(inside, SEGMENT_KIND, SEGMENT_VERSION, SEGMENT_FACTS, part.crc32)
     first_format = facts.whole("version") == 1
     if first_format:
-        facts = _as_now(facts)
+        facts = _upgrade_facts(facts)
     documents, views = facts.whole("documents", most=MOST_DOCUMENTS), facts.part("views")
     own = MappedFolder(inside, facts.files([f"{NUMBERS}.npy"]))
     numbers = own.array(NUMBERS, np.int64, (documents,))
@@ -147,14 +147,14 @@ def open_stored_segment(folder: Path, part: Part, codec: StoredCodec | None) -> 
 
 def _open_tokens(folder: Path, name: str, stored: Facts, codec: StoredCodec | None) -> StoredTokens:
     if codec is None or stored.text("codec") != codec.part.name:
-        raise damaged(folder / name, f"was made with {stored.text('codec')[:60]!r}, which is not there")
+        raise damaged(folder / name, f"was made with {stored.text('codec')[:60]!r}, which does not exist")
     facts = TokenFacts.from_facts(stored.part("segment"), name, codec.codec.bits, codec.settings)
     opened = open_tokens(folder, facts, codec.codec, codec.settings)
     return StoredTokens(opened, stored.number("left_over", 1e9))
 
 
-def _as_now(facts: Facts) -> Facts:
-    """The first format had token vectors alone, and their arrays beside the numbers."""
+def _upgrade_facts(facts: Facts) -> Facts:
+    """Facts of the first format, which had only token vectors, with their arrays beside the numbers."""
     segment = facts.part("segment")
     listed = segment.part("files").content
     tokens: dict[str, Any] = {name: file for name, file in listed.items() if name != f"{NUMBERS}.npy"}

@@ -1,9 +1,9 @@
-"""Adding, deleting, merging, retraining: each call ends with one commit, and what it makes is new until then.
+"""Adds, deletes, merges and retrains: each call ends with one commit, and changes nothing committed before that.
 
-Token vectors begin flat: floats, searched exactly, nothing clustered. When there are many (`Policy.flat_tokens`), a
-codec is trained on all of them and everything is stored again as codes; from then on new vectors are coded as they
-come. The codec is trained again when the corpus has outgrown it, or when the share of the vectors' energy that its
-centroids leave over (measured on a sample of every segment) has grown.
+Token vectors begin flat: floats, searched exactly, without clusters. When there are many (`Policy.flat_tokens`), a
+codec is trained on all of them and everything is stored again as codes; from then on new vectors are encoded directly.
+The codec is trained again when the corpus has outgrown it, or when the share of the vectors' energy that its centroids
+leave over (measured on a sample of every segment) has grown.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ import numpy as np
 from ..documents.document import Document
 from ..errors import DocumentError, IndexFolderError, UnknownDocument, VectorsError
 from ..representations import Representations
-from ..settings import cores
+from ..settings import count_threads
 from ..storage.arrays import verify_folders
 from ..storage.faults import refuse_lost_pages
 from ..storage.folders import remove_part
-from ..views.young_segments import first_young
+from ..views.young_segments import find_first_young
 from .base import Base, add_part
 from .catalog import Catalog
 from .kept_views import Views
@@ -54,23 +54,23 @@ class CollectionWriter:
         views: Views,
         policy: Policy,
     ) -> None:
-        """`snapshot` opens the newest committed state, of which `base` knows the sizes."""
+        """`snapshot` opens the newest committed state; `base` has its sizes."""
         self._folder = folder
         self._catalog = catalog
         self._snapshot = snapshot
         self._known_base: Base | None = base
         self._views = views
         self._policy = policy
-        self._threads = cores(views.multi.threads if views.multi is not None else 0)
+        self._threads = count_threads(views.multi.threads if views.multi is not None else 0)
 
     def admit(self, documents: Sequence[Document], update: bool) -> Admitted:
-        """Refuse ids that cannot be added, before anything is encoded."""
+        """Refuse ids that cannot be added; call it before encoding."""
         ids = [document.id for document in documents]
         if len(set(ids)) < len(ids):
             twice = Counter(ids).most_common(1)[0][0]
             raise DocumentError(f"the id {twice!r} was given twice, expected each once: nothing of its batch was added")
         with self._catalog.reading() as reader:
-            known = reader.numbers_of(ids)
+            known = reader.find_numbers(ids)
         if known and not update:
             found = next(id for id in ids if id in known)
             advice = "pass update=True (--update) to replace it"
@@ -78,11 +78,11 @@ class CollectionWriter:
         return Admitted(documents, list(known.values()))
 
     def add(self, documents: Sequence[Document], content: Representations, update: bool = False) -> None:
-        """One batch, with all views of each document: all of it or nothing."""
+        """Add one batch with all views of each document, atomically."""
         self.add_admitted(self.admit(documents, update), content)
 
     def add_admitted(self, admitted: Admitted, content: Representations) -> None:
-        """The same, once the ids are known to be right."""
+        """Add documents whose ids were checked by `admit`."""
         documents = admitted.documents
         if len(documents) != len(content):
             raise VectorsError(f"{len(documents)} documents and vectors of {len(content)} were given, expected as many")
@@ -90,7 +90,7 @@ class CollectionWriter:
             self._add_segment(documents, content, admitted.replaced)
 
     def add_again(self, documents: Mapping[int, Document], content: Representations) -> None:
-        """Documents of the catalog, by their numbers, that no segment holds any more: they get new numbers."""
+        """Add documents of the catalog, by number, that no segment holds any more; they get new numbers."""
         self._add_segment(list(documents.values()), content, (), list(documents))
 
     def _add_segment(
@@ -100,9 +100,9 @@ class CollectionWriter:
         replaced: Sequence[int],
         moved: Sequence[int] = (),
     ) -> None:
-        """A segment and a commit; `replaced` documents leave tombstones, `moved` ones are in no segment."""
+        """Write and commit a segment; `replaced` documents get tombstones, `moved` ones are in no segment."""
         base = self._take_base()
-        with self._making(base) as maker:
+        with self._start_maker(base) as maker:
             first = maker.state.next_number
             part, size = maker.write_segment(np.arange(first, first + len(documents)), content)
             state = add_part(maker.state, part, len(documents), len(replaced))
@@ -117,10 +117,10 @@ class CollectionWriter:
         self._settle_if_much()
 
     def delete(self, ids: Sequence[str], missing_ok: bool = False) -> int:
-        """Remove documents; returns how many there were."""
+        """Delete documents; returns how many existed."""
         base = self._take_base()
         with self._catalog.writing() as edit:
-            known = edit.numbers_of(list(dict.fromkeys(ids)))
+            known = edit.find_numbers(list(dict.fromkeys(ids)))
             missing = [id for id in ids if id not in known]
             if missing and not missing_ok:
                 raise UnknownDocument(f"there is no document with the id {missing[0]!r}: nothing was deleted")
@@ -131,8 +131,8 @@ class CollectionWriter:
         return len(known)
 
     def settle(self) -> None:
-        """Cluster what has grown, retrain what has drifted, merge small segments: the documents stay the same."""
-        young = len(self._base().sizes) - self._first_young()
+        """Train the codec if it is outgrown or has drifted, and merge small segments; the documents do not change."""
+        young = len(self._base().sizes) - self._find_first_young()
         if self._may_want_training():
             snapshot = self._snapshot()
             if self._wants_training(snapshot):
@@ -143,7 +143,7 @@ class CollectionWriter:
             self._rewrite(snapshot, snapshot.segments[-young:])
 
     def compact(self) -> None:
-        """One segment, no tombstones; the codec is trained again if it was outgrown."""
+        """Merge everything into one segment without tombstones; retrain the codec if it was outgrown."""
         snapshot = self._snapshot()
         if snapshot.state.documents == 0:
             with self._catalog.writing() as edit:
@@ -158,13 +158,13 @@ class CollectionWriter:
         self._catalog.shrink()
 
     def _settle_if_much(self) -> None:
-        """In the middle of a long add: bound the disk space of floats, and the number of segments."""
+        """During a long `add`, limit the disk space of floats and the number of segments."""
         base, policy = self._base(), self._policy
         if base.is_flat and base.tokens >= policy.most_flat_tokens:
             self.settle()
         elif len(base.sizes) >= policy.most_segments and base.is_flat:
             snapshot = self._snapshot()
-            self._rewrite(snapshot, snapshot.segments[self._first_young() :])
+            self._rewrite(snapshot, snapshot.segments[self._find_first_young() :])
         elif len(base.sizes) >= policy.most_segments:
             self.settle()
 
@@ -175,15 +175,15 @@ class CollectionWriter:
         return self._known_base
 
     def _take_base(self) -> Base:
-        """The same for a commit: forgotten until the commit is known to have gone through, then set anew."""
+        """The same for a commit; read again if the commit is not known to have gone through."""
         base, self._known_base = self._base(), None
         return base
 
-    def _first_young(self) -> int:
-        return first_young([size.cost for size in self._base().sizes])
+    def _find_first_young(self) -> int:
+        return find_first_young([size.cost for size in self._base().sizes])
 
     def _may_want_training(self) -> bool:
-        """Whether training might be due, from what is known without opening a segment: an upper bound."""
+        """Whether training may be due, by counts that include deleted documents; opens no segment."""
         base, policy = self._base(), self._policy
         if base.codec is None:
             return False
@@ -202,13 +202,13 @@ class CollectionWriter:
         return tokens > 0 and (outgrown or self._base().drift() >= self._policy.drifted)
 
     def _rewrite(self, snapshot: Snapshot, young: Sequence[StoredSegment], training: bool = False) -> None:
-        """The last segments as one, without deleted documents; if they are all, perhaps with a new codec.
+        """Merge the last segments and drop deleted documents; with `training`, all segments and a new codec.
 
-        What is read is verified first: damage is not copied under a new checksum.
+        The files are verified first, so that damage is not copied under a new checksum.
         """
         verify_folders((folder for stored in young for folder in stored.folders), self._threads)
         self._known_base = None
-        with self._making(Base.from_snapshot(snapshot)) as maker:
+        with self._start_maker(Base.from_snapshot(snapshot)) as maker:
             merger = SegmentMerger(maker, snapshot)
             if training:
                 merger.train()
@@ -220,11 +220,11 @@ class CollectionWriter:
                 edit.clear_tombstones(buried)
                 edit.put_state(replace(maker.state, segments=(*kept, *parts)))
         old = snapshot.state.folders - maker.state.folders | {stored.part.name for stored in young}
-        self._remove(old)  # whoever has them mapped goes on reading them
+        self._remove(old)  # processes that have mapped them can still read them
 
     @contextmanager
-    def _making(self, base: Base) -> Iterator[SegmentMaker]:
-        """Folders on top of a state, removed if the block fails."""
+    def _start_maker(self, base: Base) -> Iterator[SegmentMaker]:
+        """Yield a maker of folders on top of a state; the folders are removed if the block fails."""
         maker = SegmentMaker(self._folder, base, self._views, self._policy, self._threads)
         try:
             yield maker
@@ -237,6 +237,6 @@ class CollectionWriter:
             remove_part(self._folder, name)
 
     def _remove_uncommitted(self, made: Iterable[str]) -> None:
-        """After an error; an interruption may have come just after the commit."""
-        with suppress(IndexFolderError), self._catalog.reading() as reader:  # otherwise they are swept later
+        """Remove folders after an error, except if they were committed just before an interruption."""
+        with suppress(IndexFolderError), self._catalog.reading() as reader:  # then the next writer removes them
             self._remove(set(made) - reader.state().folders)

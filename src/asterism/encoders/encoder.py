@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import InputError, SettingError, TextError
 from ..models.file_hashes import find_hashes
 from ..representations import LexicalWeights, Representations, TokenVectors
-from ..settings import VIEWS, EncoderSettings, View, cores
+from ..settings import VIEWS, EncoderSettings, View, count_threads
 from ..terms.counting import TermSpan
 from .assembling import ChunkEncoder, Side
 from .checkpoints.checkpoint import Checkpoint
@@ -248,7 +248,7 @@ def _cut_chunks(texts: Iterable[str], most_characters: int) -> Iterator[Chunk]:
 
 
 def _open_backbone(checkpoint: Checkpoint, settings: EncoderSettings) -> Backbone:
-    threads = cores(settings.threads)
+    threads = count_threads(settings.threads)
     if settings.runtime == "torch":
         from .runtimes.torch import TorchBackbone
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import CheckpointError, SettingError
-from ..settings import LARGEST, EncoderSettings, cores, whole_number
+from ..settings import LARGEST, EncoderSettings, check_whole_number, count_threads
 from ..terms.texts import check_texts
 from .batching import make_batches
 from .checkpoints.checkpoint import Transformer, open_transformer, refuse_foreign_ids, refuse_unknown, translate_errors
@@ -72,7 +72,7 @@ class PairScorer:
                 raise SettingError(f"{name} is {getattr(settings, name)!r}, but a cross-encoder has no such setting")
         self._model = model
         self._settings = settings
-        self._length = whole_number(
+        self._length = check_whole_number(
             "document_length",
             settings.document_length or model.transformer.most_tokens or 512,
             SHORTEST_PAIR,
@@ -86,7 +86,7 @@ class PairScorer:
                 lambda graph: _write_graph(graph, model), settings.precision, model.tokenizer, model.transformer, folder
             ),
         )
-        self._session = OnnxSession(graph, folder, cores(settings.threads))
+        self._session = OnnxSession(graph, folder, count_threads(settings.threads))
 
     def score(self, query: str, texts: Sequence[str]) -> Floats:
         """(n,) one score for each text; higher is better. The scale depends on the model."""

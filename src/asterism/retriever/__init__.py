@@ -1,4 +1,4 @@
-"""Texts in, answers out: where encoders and collections meet."""
+"""The retriever: combines encoders and collections to index and search texts."""
 
 from .retriever import Retriever
 

@@ -1,4 +1,4 @@
-"""Documents from any iterable, in the batches that are committed."""
+"""Splits documents from any iterable into the batches that are committed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..errors import DocumentError
 
 
 def split_batches(documents: Iterable[Document], policy: Policy) -> Iterator[list[Document]]:
-    """A few hundred documents, fewer where they are long."""
+    """Batches of a few hundred documents, fewer if they are long."""
     if isinstance(documents, Document | str | bytes) or not isinstance(documents, Iterable):
         raise DocumentError(f"a {type(documents).__name__} was given, expected several documents: put it into a list")
     rest = _read(documents)
@@ -31,7 +31,7 @@ def split_batches(documents: Iterable[Document], policy: Policy) -> Iterator[lis
 
 
 def _read(documents: Iterable[Document]) -> Iterator[Document]:
-    """Tell errors of reading the documents apart from errors of writing the index."""
+    """Raise DocumentError for an OSError of the iterable, so that it is not taken for an error of the index."""
     try:
         yield from documents
     except OSError as error:

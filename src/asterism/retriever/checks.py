@@ -1,4 +1,4 @@
-"""What a caller may pass to a retriever."""
+"""Checks of a retriever's arguments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def check_kind(name: str, value: object, kind: Any, expected: str) -> None:
 
 
 def is_id(id: object) -> bool:
-    """Whether it is a string that can be written as UTF-8: half a surrogate pair cannot."""
+    """Whether it is a string that can be encoded as UTF-8; half a surrogate pair cannot."""
     try:
         return isinstance(id, str) and id.encode() is not None
     except UnicodeEncodeError:
@@ -24,13 +24,13 @@ def is_id(id: object) -> bool:
 
 
 def check_id(id: object) -> None:
-    """Refuse what can be no document's id."""
+    """Refuse an id that no document can have."""
     if not is_id(id):
-        raise InputError(f"the id is {id!r}, expected a string of whole characters")
+        raise InputError(f"the id is {id!r}, expected a string of valid Unicode")
 
 
 def check_query(query: object) -> None:
-    """Refuse what is no text, or has no words, or too many."""
+    """Refuse a query that is not a string, is empty or is too long."""
     if not isinstance(query, str):
         raise TextError(f"the query is a {type(query).__name__}, expected a string")
     if not query.strip():

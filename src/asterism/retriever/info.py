@@ -1,4 +1,4 @@
-"""What `info` tells of an index."""
+"""Describes an index, for `info`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ..collection.snapshot import Snapshot
 def describe_index(collection: Collection, views: Views) -> dict[str, Any]:
     """Size, shape and model."""
     snapshot, model = collection.snapshot(), collection.facts("model")
-    settings = model.get("settings")  # a collection keeps of its model what it was given
+    settings = model.get("settings")  # absent if the collection was created without a model's settings
     return {
         "path": str(collection.path),
         "documents": snapshot.state.documents,
         "deleted": len(snapshot.numbers) - snapshot.state.documents,
         "views": list(views.names),
-        **_token_facts(snapshot, views, model.get("dimensions", 0)),
+        **_describe_tokens(snapshot, views, model.get("dimensions", 0)),
         "terms": views.lexical,
         "segments": len(snapshot.segments),
         "bytes": collection.bytes(),
@@ -28,8 +28,8 @@ def describe_index(collection: Collection, views: Views) -> dict[str, Any]:
     }
 
 
-def _token_facts(snapshot: Snapshot, views: Views, dimensions: int) -> dict[str, Any]:
-    """Of the token vectors; zeros where there are none."""
+def _describe_tokens(snapshot: Snapshot, views: Views, dimensions: int) -> dict[str, Any]:
+    """Facts about the token vectors; zeros if there are none."""
     build, codec = views.multi, snapshot.codec
     if build is None:
         return {"vectors": 0, "dimensions": 0, "storage": "none", "bits": 0, "centroids": 0, "drift": 1.0}
@@ -37,7 +37,7 @@ def _token_facts(snapshot: Snapshot, views: Views, dimensions: int) -> dict[str,
     return {
         "vectors": sum(stored.tokens for stored in snapshot.segments),
         "dimensions": codec.codec.dimensions if codec else dimensions,
-        "storage": "floats, searched exactly" if flat else f"{build.bits} bits a dimension",
+        "storage": "floats, searched exactly" if flat else f"{build.bits} bits per dimension",
         "bits": build.bits,
         "centroids": 0 if codec is None or flat else len(codec.codec.centroids),
         "drift": round(Base.from_snapshot(snapshot).drift(), 3),

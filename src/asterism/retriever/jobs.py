@@ -1,4 +1,4 @@
-"""A long job that fills an index: the index remembers it until it is finished, so that it can go on after a stop."""
+"""A long job that fills an index: stored in the index until it is finished, so that it can be resumed."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def describe_job(
 
 
 def start_job(collection: Collection, job: Mapping[str, Any]) -> None:
-    """Remember that a job is under way: whoever finds the index knows that it is not finished."""
+    """Store the job in the index, which marks the index as unfinished."""
     collection.put_fact(FACT, dict(job))
 
 
 def finish_job(collection: Collection) -> None:
-    """Forget the job."""
+    """Remove the job from the index."""
     collection.put_fact(FACT, {})
 
 
 def read_job(collection: Collection) -> dict[str, Any] | None:
-    """The job that was started and not finished, as it was stored; None if there is none."""
+    """The stored unfinished job; None if there is none."""
     return collection.facts(FACT) or None
 
 
@@ -54,12 +54,12 @@ def is_unfinished(collection: Collection) -> bool:
 
 
 def is_readable(stored: Mapping[str, Any]) -> bool:
-    """Whether a stored job has today's form; an earlier one kept the settings as text."""
+    """Whether a stored job has the current form; earlier versions stored the settings as text."""
     return isinstance(stored.get("settings"), dict)
 
 
 def list_differences(stored: Mapping[str, Any], job: Mapping[str, Any]) -> list[str]:
-    """The names of what differs between two jobs that `is_readable`: inputs, model or settings."""
+    """Names of the inputs, model or settings that differ between two jobs; both must be readable."""
     first, second = (
         {**one["settings"], "inputs": one.get("inputs"), "model": one.get("model")} for one in (stored, job)
     )

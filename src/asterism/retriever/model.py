@@ -1,4 +1,4 @@
-"""The model of an index: loaded if it has the views, known again by the hashes of its files."""
+"""The model of an index: chosen views, lazy loading, and identification by the hashes of its files."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
 
 
 class LazyEncoder:
-    """An index's model, loaded at the first call, once, whichever thread calls first."""
+    """An index's model, loaded once, at the first call from any thread."""
 
     def __init__(self, load: Callable[[], Encoder], loaded: Encoder | None = None) -> None:
-        """`loaded` if it is there already."""
+        """`loaded`: the model, if it is already loaded."""
         self._load = load
         self._loaded = loaded
         self._guard = threading.Lock()
 
     def __call__(self) -> Encoder:
-        """Load it, or give what was loaded."""
+        """Return the model; load it if necessary."""
         with self._guard:
             if self._loaded is None:
                 self._loaded = self._load()
@@ -37,14 +37,14 @@ class LazyEncoder:
 
 
 def load_model(model: str | os.PathLike[str], settings: EncoderSettings) -> Encoder:
-    """By name or folder."""
+    """Load a model by name or folder."""
     return load_encoder(model, **asdict(settings))
 
 
 def choose_views(
     encoder: Encoder, wanted: Sequence[str] | None, terms: Terms | None, most_vectors: int, build: TokenBuild
 ) -> Views:
-    """The wanted views of a model, all that it can give for None; without a lexical head, words are counted."""
+    """The wanted views of a model, or all for None; without a lexical head, words are counted."""
     there: list[str] = [view for view in VIEWS if view == "lexical" or view in encoder.views]
     if wanted is None:
         wanted = there
@@ -82,8 +82,8 @@ def _choose_terms(encoder: Encoder, terms: Terms | None) -> Terms:
     return terms or ("model" if has_head else "words")
 
 
-def model_identity(model: str | os.PathLike[str], encoder: Encoder, settings: EncoderSettings) -> dict[str, Any]:
-    """What an index keeps of its model: how to find it, how it runs, and the hashes of its files."""
+def describe_model(model: str | os.PathLike[str], encoder: Encoder, settings: EncoderSettings) -> dict[str, Any]:
+    """What an index stores about its model: where to find it, its settings, and the hashes of its files."""
     described = encoder.describe()
     folder = Path(model).expanduser()
     kept = {name: value for name, value in asdict(settings).items() if name not in ("threads", "batch_tokens")}
@@ -98,7 +98,7 @@ def model_identity(model: str | os.PathLike[str], encoder: Encoder, settings: En
 
 
 def load_same_model(model: str | os.PathLike[str] | None, stored: dict[str, Any], path: Path) -> Encoder:
-    """Load the model of an index at `path`, from where it was or from where it is now; another one is refused."""
+    """Load the model of the index at `path`, from `model` or from its stored location; refuse any other model."""
     facts = Facts(stored, f"{path}: its model")
     settings = facts.read("settings", EncoderSettings.from_json)
     place = facts.text("name") if model is None else model
@@ -107,8 +107,8 @@ def load_same_model(model: str | os.PathLike[str] | None, stored: dict[str, Any]
     except UnknownModel as error:
         if model is not None:
             raise
-        raise UnknownModel(f"{error}: say where the model is now by open(path, model=) or --model") from error
-    if model_identity(place, loaded, settings)["files"] != stored.get("files"):
+        raise UnknownModel(f"{error}: pass the model's new location with open(path, model=) or --model") from error
+    if describe_model(place, loaded, settings)["files"] != stored.get("files"):
         raise ModelDiffers(
             f"{place} is not the model that {path} was built with ({facts.text('name')}): use that one, "
             "or build a new index"

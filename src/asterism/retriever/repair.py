@@ -1,4 +1,4 @@
-"""Repairing an index: what is damaged is encoded again by the index's own model."""
+"""Repairs an index: documents of damaged segments are encoded again by the index's own model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
 
 
 def repair_index(path: Path, model: str | os.PathLike[str] | None) -> Repair:
-    """Mend the index at `path`; the model is loaded if a document must be encoded again."""
+    """Repair the index at `path`; the model is loaded if a document must be encoded again."""
     encoders: list[Encoder] = []
 
     def represent(documents: list[Document], views: Views, facts: dict[str, Any]) -> Representations:

@@ -1,4 +1,4 @@
-"""Texts in the views of an index: what the model gives, and counted terms where it gives no weights."""
+"""Encodes texts into the views of an index: with the model, and with counted terms if it has no term weights."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def encode_views(
     encoder: Callable[[], Encoder],
     progress: Progress | None = None,
 ) -> Representations:
-    """The wanted views of some texts; the model is loaded only if one of them needs it."""
+    """The wanted views of some texts; the model is loaded only if a view needs it."""
     from_model = [view for view in wanted if view != "lexical" or not views.counted]
     if from_model:
         encode = encoder().encode_document if side == "document" else encoder().encode_query

@@ -1,4 +1,4 @@
-"""The façade: texts in, answers out. The one place where encoders and indexes meet."""
+"""The main class of the library: combines encoders and collections to index and search texts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..models.registry import DEFAULT
 from ..representations import Representations
 from ..results import Explanation, Ranking
 from ..search.examine import Seen, examine
-from ..search.fusion import EVEN, ViewScores, protocol_of, share_evenly
+from ..search.fusion import EVEN, ViewScores, choose_protocol, share_evenly
 from ..search.plan import SearchPlan
 from ..settings import (
     MOST_THREADS,
@@ -33,8 +33,8 @@ from ..settings import (
     TokenBuild,
     TokenSearch,
     View,
-    cores,
-    whole_number,
+    check_whole_number,
+    count_threads,
 )
 from ..views.eligible import Mask
 from ..views.hits import SearchHits
@@ -43,7 +43,7 @@ from .checks import check_id, check_kind, check_query, is_id
 from .explain import Explainer
 from .info import describe_index
 from .jobs import is_unfinished
-from .model import LazyEncoder, choose_views, load_model, load_same_model, model_identity
+from .model import LazyEncoder, choose_views, describe_model, load_model, load_same_model
 from .repair import repair_index
 from .represent import Progress, encode_views, needs_model
 
@@ -54,7 +54,7 @@ FAST = EncoderSettings(precision="int8")
 
 
 class Retriever:
-    """Documents in a folder, searched by one view or several. Made by `create` and `open`."""
+    """An index of documents in a folder, searched by one or several views. Made by `create` and `open`."""
 
     def __init__(self, collection: Collection) -> None:
         """Use `create` or `open`."""
@@ -75,22 +75,22 @@ class Retriever:
         encoder: EncoderSettings = FAST,
         policy: Policy | None = None,
     ) -> Retriever:
-        """A new index at `path`, which must not exist; a model by name or folder, as in `load_encoder`.
+        """Create an index at `path`, which must not exist; a model by name or folder, as in `load_encoder`.
 
-        views: of "multi", "dense" and "lexical" those to keep; None for all that the model can give.
-        terms: of the lexical view: "model" (its lexical head's), or those that BM25 counts: "words", in any language,
-        or "tokens", the model's own; None for the model's if it has such a head, otherwise words.
-        most_vectors: token vectors of a document at most; of longer ones similar vectors become one (0: any number).
+        views: which of "multi", "dense" and "lexical" to store; None for all that the model supports.
+        terms: of the lexical view: "model" for those of the model's lexical head, or BM25 over "words" of any language
+        or over the model's "tokens"; None for the model's if it has such a head, otherwise words.
+        most_vectors: maximum token vectors of a document; similar vectors of longer ones are merged (0: no limit).
         policy: when the index is clustered, merged and verified; the default suits any size.
         """
         check_kind("path", path, str | os.PathLike, "a path")
         check_kind("build", build, TokenBuild | None, "TokenBuild(...)")
         check_kind("encoder", encoder, EncoderSettings, "EncoderSettings(...)")
-        if os.path.lexists(path):  # before a model is fetched
+        if os.path.lexists(path):  # before a model is downloaded
             raise IndexExists(f"{path} exists already: choose another path, open it, or remove it first")
         loaded = load_model(model, encoder)
         kept = choose_views(loaded, views, terms, most_vectors, build or TokenBuild())
-        self = cls(Collection.create(path, kept, model_identity(model, loaded, encoder), policy))
+        self = cls(Collection.create(path, kept, describe_model(model, loaded, encoder), policy))
         self._encoder = LazyEncoder(self._load_encoder, loaded)
         return self
 
@@ -102,7 +102,7 @@ class Retriever:
         *,
         policy: Policy | None = None,
     ) -> Retriever:
-        """Open an index. Its model is loaded when first needed; `model` says where it is now, if it was moved."""
+        """Open an index. Its model is loaded when first needed; `model`: its location, if it was moved."""
         check_kind("path", path, str | os.PathLike, "a path")
         self = cls(Collection.open(path, policy))
         if model is not None:
@@ -114,7 +114,7 @@ class Retriever:
         return self
 
     def close(self) -> None:
-        """Release files; an index that nobody refers to any more is closed by itself."""
+        """Close the files; an index without references is closed automatically."""
         self._collection.close()
 
     def __enter__(self) -> Retriever:
@@ -128,7 +128,7 @@ class Retriever:
         self.close()
 
     def __len__(self) -> int:
-        """Documents."""
+        """Number of documents."""
         return self._collection.snapshot().state.documents
 
     def __contains__(self, id: object) -> bool:
@@ -141,7 +141,7 @@ class Retriever:
 
     @property
     def path(self) -> Path:
-        """Where the index is."""
+        """The folder of the index."""
         return self._collection.path
 
     @property
@@ -152,8 +152,8 @@ class Retriever:
     def add(self, documents: Iterable[Document], *, update: bool = False, progress: Progress | None = None) -> int:
         """Add documents from any iterable, in batches of 256; returns how many.
 
-        A batch is there as a whole or not at all: what was committed before an error stays. An id that exists is an
-        error unless `update`, which replaces the document. `progress` is called with the number of documents encoded.
+        Each batch is added completely or not at all; batches before an error stay. An id that exists is an error,
+        unless `update` is true, which replaces the document. `progress` is called with the number of documents encoded.
         """
         if progress is not None and not callable(progress):
             raise InputError(f"progress is {progress!r}, expected a function of a number, or None")
@@ -179,13 +179,13 @@ class Retriever:
         return self.add(documents, update=True, progress=progress)
 
     def missing(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """Those whose ids are not in the index: `retriever.add(retriever.missing(documents))` goes on after a stop."""
+        """Those whose ids are not in the index: `retriever.add(retriever.missing(documents))` resumes an `add`."""
         for batch in split_batches(documents, self._collection.policy):
             known = self._collection.known([document.id for document in batch])
             yield from (document for document in batch if document.id not in known)
 
     def delete(self, ids: Iterable[str], *, missing_ok: bool = False) -> int:
-        """Remove documents; returns how many. An id that does not exist is an error, and nothing is removed."""
+        """Delete documents; returns how many. An id that does not exist is an error, and nothing is deleted."""
         if isinstance(ids, str) or not isinstance(ids, Iterable):
             raise InputError(f"ids is {ids!r}, expected a list of ids")
         wanted = list(ids)
@@ -208,7 +208,7 @@ class Retriever:
         filter: Mapping[str, Any] | None = None,
         settings: TokenSearch | HybridSearch | None = None,
     ) -> Ranking:
-        """The k best documents, fewer where fewer match; exact within the filter.
+        """The k best of the documents that match the filter, fewer if fewer match.
 
         method: "colbert", "xtr" or "exact" over token vectors (see TokenSearch), "dense", "lexical", or "hybrid" (see
         HybridSearch; "hybrid:rrf" names a fusion); None for the first of colbert, hybrid, dense and lexical that the
@@ -226,18 +226,18 @@ class Retriever:
         settings: TokenSearch | HybridSearch | None = None,
         threads: int = 0,
     ) -> list[Ranking]:
-        """One ranking a query; `threads` (0: all cores) share the queries. Timings are means over the queries."""
+        """One ranking per query; `threads` (0: all cores) share the queries. Timings are means over the queries."""
         if isinstance(queries, str | bytes) or not isinstance(queries, Sequence):
             raise TextError(f"a {type(queries).__name__} was given, expected a list of queries; for one, use search")
         plan = self._plan(method, settings)
-        wanted = whole_number("k", k, 1)
-        workers = cores(whole_number("threads", threads, 0, MOST_THREADS))
+        wanted = check_whole_number("k", k, 1)
+        workers = count_threads(check_whole_number("threads", threads, 0, MOST_THREADS))
         for query in queries:
             check_query(query)
         if not queries:
             return []
         if needs_model(self._views, plan.views(self.views)):
-            self._encoder()  # loaded before the clock runs
+            self._encoder()  # loaded before the time is measured
         begin = time.perf_counter()
         encoded = self._encode_queries(queries, plan)
         encoding = time.perf_counter() - begin
@@ -261,14 +261,14 @@ class Retriever:
         filter: Mapping[str, Any] | None = None,
         settings: TokenSearch | HybridSearch | None = None,
     ) -> Explanation:
-        """What each view adds to a document's score, and which of its tokens and terms answered, with their places.
+        """What each view adds to a document's score, and which of its tokens and terms matched, with their positions.
 
-        What XTR imputes, and ranks that are fused, depend on k and on the filter: give those of the search.
+        Imputed values of XTR, and fused ranks, depend on k and on the filter: pass those of the search.
         """
         plan = self._plan(method, settings)
         check_query(query)
         check_id(id)
-        wanted = whole_number("k", k, 1)
+        wanted = check_whole_number("k", k, 1)
         encoded = self._encode_queries([query], plan)
 
         def look(snapshot: Snapshot, at: int, eligible: Mask | None) -> Seen:
@@ -278,17 +278,17 @@ class Retriever:
         return Explainer(query, document, self._views, self._encoder).explain(seen, plan)
 
     def check_method(self, method: str) -> None:
-        """Raise what a search with this method would: an unknown name, or a view that the index has not."""
+        """Raise the error of a search with this method: an unknown name, or a view that the index does not have."""
         self._plan(method, None)
 
     def shares(self, queries: Sequence[str]) -> list[tuple[list[str], dict[View, npt.NDArray[np.float32]]]]:
-        """For each query the ids (m,) of hybrid search's candidates, and what a view of weight 1 adds to each (m,)."""
+        """For each query, the ids (m,) of hybrid search's candidates, and what each view adds with weight 1 (m,)."""
         plan = self._plan("hybrid", EVEN)
         encoded = self._encode_queries(queries, plan)
         scored: list[ViewScores] = []
 
         def look(snapshot: Snapshot, eligible: Mask | None) -> SearchHits:
-            scored[:] = share_evenly(plan.ask(snapshot, encoded, eligible, cores(0)))
+            scored[:] = share_evenly(plan.ask(snapshot, encoded, eligible, count_threads(0)))
             return SearchHits.from_rows([(one.documents, one.totals()) for one in scored])
 
         rows = self._collection.find(look)
@@ -297,20 +297,20 @@ class Retriever:
 
     @property
     def weights(self) -> tuple[float, float, float]:
-        """Of dense, lexical and multi in hybrid search."""
-        return protocol_of(self.fusion, self._views.counted).weights
+        """The weights of dense, lexical and multi in hybrid search."""
+        return choose_protocol(self.fusion, self._views.counted).weights
 
     def _plan(self, method: str | None, settings: TokenSearch | HybridSearch | None) -> SearchPlan:
         return SearchPlan.from_request(method, settings, self.views, lambda: self.fusion)
 
     @property
     def views(self) -> tuple[View, ...]:
-        """Of dense, lexical and multi: those the index has."""
+        """The views of the index, of dense, lexical and multi."""
         return self._views.names
 
     @property
     def fusion(self) -> HybridSearch:
-        """What hybrid search means here, if nothing else is said; `tune` may have set it."""
+        """The default settings of hybrid search in this index; `tune` can set them."""
         return HybridSearch.from_json(self._collection.facts("fusion"))
 
     @fusion.setter
@@ -319,19 +319,19 @@ class Retriever:
         self._collection.put_fact("fusion", asdict(settings))
 
     def compact(self) -> None:
-        """Merge all segments into one, drop what was deleted, and train codecs again that the corpus outgrew."""
+        """Merge all segments into one, drop deleted documents, and retrain the codec if the corpus outgrew it."""
         with self._collection.writing() as writer:
             writer.compact()
 
     def check(self) -> None:
-        """Read every file and compare its checksum; raises DamagedIndex at the first that is wrong."""
+        """Read every file and compare its checksum; raises DamagedIndex for the first that is wrong."""
         self._collection.check()
 
     @classmethod
     def repair(cls, path: str | os.PathLike[str], model: str | os.PathLike[str] | None = None) -> Repair:
-        """Mend a damaged index: what is intact stays, the documents of damaged segments are encoded again.
+        """Repair a damaged index: intact parts stay, the documents of damaged segments are encoded again.
 
-        Lost are only documents whose own rows were hit in more than one byte; the answer says how many. `model` as in
+        Only documents whose own rows have more than one wrong byte are lost; the result says how many. `model` as in
         `open`.
         """
         check_kind("path", path, str | os.PathLike, "a path")

@@ -1,1 +1,1 @@
-"""What happens between representations and results."""
+"""From representations to results: plans, fusion and explanations."""

@@ -1,4 +1,4 @@
-"""Some queries, ready to be asked of every view of one state of a collection."""
+"""Queries prepared for the views of one state of a collection."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..views.searcher import Floats, Numbers, ViewSearcher
 
 
 class Asked:
-    """searchers, queries: for each view that is asked and can be searched."""
+    """searchers, queries: by view, for each requested view that can be searched."""
 
     def __init__(
         self,
@@ -42,13 +42,13 @@ class Asked:
         self.threads = threads
 
     def search(self, view: View, k: int) -> SearchHits:
-        """Ids and scores (n, up to k); nothing for a view that cannot be searched."""
+        """Ids and scores (n, up to k); no hits for a view that cannot be searched."""
         if view not in self.searchers:
             return SearchHits.none(self.count)
         return self.searchers[view].search(self.queries[view], k, self.eligible, self.threads)
 
     def scores(self, view: View, query: int, documents: Numbers) -> Floats:
-        """Documents (m,) rising -> (m,)."""
+        """Documents (m,) ascending -> (m,)."""
         return self.searchers[view].scores(self.queries[view][query], documents)
 
     def explain(self, view: View, query: int, document: int) -> Floats:

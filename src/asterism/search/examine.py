@@ -1,4 +1,4 @@
-"""One document under a plan: what each view sees of it, and what that adds to its score."""
+"""Examines one document under a plan: its scores by view, and what each adds to the total."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..settings import TokenSearch, View
 from ..views.searcher import Floats
 from ..views.tokens.searcher import TokenSearcher
 from .asked import Asked
-from .fusion import Candidates, find_candidates, protocol_of, score_candidates
+from .fusion import Candidates, choose_protocol, find_candidates, score_candidates
 from .plan import SearchPlan
 
 
@@ -21,7 +21,7 @@ from .plan import SearchPlan
 class SeenTokens:
     """Similarities (tokens, q) and the tokens' centroids (tokens,).
 
-    For XTR also what each query token imputes (q,) and which centroids it probed.
+    For XTR also the imputed similarity of each query token (q,) and the centroids that it probed.
     """
 
     similarities: Floats
@@ -32,7 +32,7 @@ class SeenTokens:
 
 @dataclass(frozen=True)
 class SeenTerms:
-    """The query's terms (n,) and what each adds (n,)."""
+    """The query's terms (n,) and what each adds to the score (n,)."""
 
     terms: npt.NDArray[np.int64]
     added: Floats
@@ -40,7 +40,7 @@ class SeenTerms:
 
 @dataclass(frozen=True)
 class Seen:
-    """Of each view that counts its score and what it adds to the whole; tokens and terms where there are such views."""
+    """By view, its score and what it adds to the total; tokens and terms if the search uses these views."""
 
     scores: Mapping[View, float]
     shares: Mapping[View, float]
@@ -49,13 +49,13 @@ class Seen:
 
 
 def examine(asked: Asked, at: int, plan: SearchPlan, k: int) -> Seen:
-    """The document at a place, for the first query; k is that of the search."""
+    """The document at position `at`, for the first query; k is that of the search."""
     tokens = _see_tokens(asked, at, plan, k) if "multi" in asked.searchers else None
     terms = _see_terms(asked, at) if "lexical" in asked.searchers else None
     if plan.method != "hybrid":
         score = float(asked.scores(plan.view, 0, np.array([at]))[0])
         return Seen({plan.view: score}, {plan.view: score}, tokens, terms)
-    protocol = protocol_of(plan.hybrid, asked.counted)
+    protocol = choose_protocol(plan.hybrid, asked.counted)
     candidates = np.union1d(find_candidates(asked, k, protocol)[0].documents, [at])
     found = score_candidates(asked, 0, Candidates(candidates, {}), plan.hybrid)
     row = int(np.searchsorted(candidates, at))
@@ -66,13 +66,13 @@ def examine(asked: Asked, at: int, plan: SearchPlan, k: int) -> Seen:
 
 def _see_tokens(asked: Asked, at: int, plan: SearchPlan, k: int) -> SeenTokens:
     searcher, query = cast(TokenSearcher, asked.searchers["multi"]), asked.queries["multi"][0]
-    if plan.method == "hybrid":  # scores every token, however candidates are found
+    if plan.method == "hybrid":  # scores every token, no matter how candidates are found
         searcher = searcher.with_settings(TokenSearch())
     imputed: Floats = np.zeros(0, np.float32)
     probed: list[npt.NDArray[np.uint32]] = []
     if plan.method == "xtr":
         imputed, probed = searcher.retrieval(query, k, asked.eligible)
-    return SeenTokens(searcher.explain(query, at), searcher.centroids_of(at), imputed, probed)
+    return SeenTokens(searcher.explain(query, at), searcher.read_centroids(at), imputed, probed)
 
 
 def _see_terms(asked: Asked, at: int) -> SeenTerms:

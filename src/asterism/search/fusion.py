@@ -1,8 +1,7 @@
-"""Several views, one score: candidates of some views, each scored by every view that counts.
+"""Fuses several views into one score: candidates from some views, each scored by every view with a weight.
 
-A candidate that a view did not find itself is scored by it all the same; nothing is taken for zero.
-Scores by token vectors count as means over the query's vectors, as in BGE-M3, so that a long query does not outweigh
-the other views.
+A view also scores the candidates that it did not find itself; missing scores are never taken as zero. Scores of token
+vectors are means over the query's vectors, as in BGE-M3, so that a long query does not outweigh the other views.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from ..views.lexical.bm25 import K1
 from ..views.searcher import Floats, Numbers
 from .asked import Asked
 
-RRF_CONSTANT = 60  # Cormack, Clarke and Büttcher's
+RRF_CONSTANT = 60  # of Cormack, Clarke and Büttcher, 2009
 DEPTH = 200
-LEAST = -1.0  # a document without vectors, by means of cosines
+LEAST = -1.0  # the score of a document without vectors: the smallest mean of cosines
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """From which views how many candidates come, and the weights of dense, lexical and multi."""
+    """Number of candidates by view, and the weights of dense, lexical and multi."""
 
     candidates: Mapping[View, int]
     weights: tuple[float, float, float]
@@ -42,7 +41,7 @@ M3 = {
     "m3-long-all": Protocol({"dense": 200}, (0.15, 0.5, 0.35)),
 }
 EVERY_VIEW = dict.fromkeys(VIEWS, DEPTH)
-COUNTED = Protocol(EVERY_VIEW, (1.0, 1.0, 1.0))  # lexical scores as shares of the most that BM25 can give the query
+COUNTED = Protocol(EVERY_VIEW, (1.0, 1.0, 1.0))  # lexical scores as shares of the largest possible one
 WEIGHED = Protocol(EVERY_VIEW, (1.0, 0.3, 1.0))  # a model's own weights, as in BGE-M3
 RANKS = Protocol(EVERY_VIEW, (1.0, 1.0, 1.0))
 EVEN = HybridSearch(weights=(1.0, 1.0, 1.0))
@@ -50,7 +49,7 @@ EVEN = HybridSearch(weights=(1.0, 1.0, 1.0))
 
 @dataclass(frozen=True)
 class ViewScores:
-    """Candidates (m,) rising, and of each view that counts its scores (m,) and what they add to the whole (m,)."""
+    """Candidates (m,) ascending; by view with a weight, its scores (m,) and what they add to the total (m,)."""
 
     documents: Numbers
     scores: dict[View, Floats]
@@ -61,8 +60,8 @@ class ViewScores:
         return np.asarray(np.sum(list(self.shares.values()), axis=0), np.float32)
 
 
-def protocol_of(settings: HybridSearch, counted: bool) -> Protocol:
-    """What the settings say, filled in; `counted`: lexical scores are BM25's."""
+def choose_protocol(settings: HybridSearch, counted: bool) -> Protocol:
+    """The protocol of the settings, with defaults filled in; `counted`: lexical scores are BM25's."""
     found = M3.get(settings.fusion) or (RANKS if settings.fusion == "rrf" else COUNTED if counted else WEIGHED)
     candidates = {view: settings.depth or depth for view, depth in found.candidates.items()}
     return Protocol(candidates, settings.weights or found.weights)
@@ -70,7 +69,7 @@ def protocol_of(settings: HybridSearch, counted: bool) -> Protocol:
 
 @dataclass(frozen=True)
 class Candidates:
-    """Of one query the documents (m,) rising that its views found; known: scores (m,) of the views, NaN for unknown."""
+    """The documents (m,) ascending that the views found for one query; known: scores (m,) by view, NaN if unknown."""
 
     documents: Numbers
     known: Mapping[View, Floats]
@@ -78,7 +77,7 @@ class Candidates:
 
 def fuse(asked: Asked, k: int, settings: HybridSearch) -> SearchHits:
     """Ids and scores (n, up to k), padded."""
-    protocol = protocol_of(settings, asked.counted)
+    protocol = choose_protocol(settings, asked.counted)
     begin = time.perf_counter()
     found = find_candidates(asked, k, protocol)
     fusing = time.perf_counter()
@@ -100,17 +99,17 @@ def fuse(asked: Asked, k: int, settings: HybridSearch) -> SearchHits:
 
 
 def find_candidates(asked: Asked, k: int, protocol: Protocol) -> list[Candidates]:
-    """One for each query; what a view scored to find them need not be scored again."""
+    """The candidates of each query, with the scores that are already known from the search."""
     there = [view for view in protocol.candidates if view in asked.searchers]
     hits = {view: asked.search(view, max(protocol.candidates[view], k)) for view in there}
-    estimated = asked.tokens.method == "xtr"  # from the retrieved tokens alone
+    estimated = asked.tokens.method == "xtr"  # scores from the retrieved tokens only, which are not reused
     reusable = [view for view in there if view != "multi" or not estimated]
     return [_join_candidates(hits, reusable, query) for query in range(asked.count)]
 
 
 def _join_candidates(hits: Mapping[View, SearchHits], reusable: Sequence[View], query: int) -> Candidates:
     rows = [found.ids[query] for found in hits.values()]
-    documents = np.unique(np.concatenate([np.empty(0, np.int64), *rows]))  # an empty index has no view to search
+    documents = np.unique(np.concatenate([np.empty(0, np.int64), *rows]))  # an empty index has no rows
     documents = documents[np.searchsorted(documents, 0) :]  # without the padding
     known: dict[View, Floats] = {}
     for view in reusable:
@@ -122,15 +121,17 @@ def _join_candidates(hits: Mapping[View, SearchHits], reusable: Sequence[View], 
 
 
 def score_candidates(asked: Asked, query: int, candidates: Candidates, settings: HybridSearch) -> ViewScores:
-    """Candidates, scored by every view with a weight."""
-    protocol = protocol_of(settings, asked.counted)
+    """Score the candidates by every view with a weight."""
+    protocol = choose_protocol(settings, asked.counted)
     weights = dict(zip(VIEWS, protocol.weights, strict=True))
     counting = [view for view in VIEWS if view in asked.searchers and weights[view] > 0]
     scores = {view: _complete_scores(asked, view, query, candidates) for view in counting}
     if "multi" in scores:
         scores["multi"] = np.maximum(scores["multi"] / np.float32(len(asked.queries["multi"][query])), LEAST)
     if settings.fusion == "rrf":
-        shares = {view: np.float32(weights[view]) / (RRF_CONSTANT + ranks(values)) for view, values in scores.items()}
+        shares = {
+            view: np.float32(weights[view]) / (RRF_CONSTANT + compute_ranks(values)) for view, values in scores.items()
+        }
     else:
         shares = {view: np.float32(weights[view]) * values for view, values in scores.items()}
         if settings.fusion == "linear" and asked.counted and "lexical" in shares:
@@ -142,7 +143,7 @@ def score_candidates(asked: Asked, query: int, candidates: Candidates, settings:
 
 
 def _complete_scores(asked: Asked, view: View, query: int, candidates: Candidates) -> Floats:
-    """(m,): those that are known, and the others by the view."""
+    """(m,) the known scores, completed by the view's own scores."""
     if view not in candidates.known:
         return asked.scores(view, query, candidates.documents)
     scores = candidates.known[view].copy()
@@ -153,12 +154,12 @@ def _complete_scores(asked: Asked, view: View, query: int, candidates: Candidate
 
 
 def share_evenly(asked: Asked) -> list[ViewScores]:
-    """For each query the candidates of every view, and what each view adds in a linear sum with weights of 1."""
-    found = find_candidates(asked, 1, protocol_of(EVEN, asked.counted))
+    """For each query, the candidates of every view and what each view adds in a linear sum with weights of 1."""
+    found = find_candidates(asked, 1, choose_protocol(EVEN, asked.counted))
     return [score_candidates(asked, query, candidates, EVEN) for query, candidates in enumerate(found)]
 
 
-def ranks(scores: Floats) -> npt.NDArray[np.float32]:
-    """(m,) -> (m,): 1 for the best; equal scores share the best of their ranks."""
+def compute_ranks(scores: Floats) -> npt.NDArray[np.float32]:
+    """Scores (m,) -> ranks (m,), 1 for the best; equal scores share the best of their ranks."""
     ordered = np.sort(-scores)
     return np.asarray(1 + np.searchsorted(ordered, -scores), np.float32)

@@ -1,4 +1,4 @@
-"""What a search is asked to do: a method's name and its settings, checked against the views that there are."""
+"""A search plan: a method and its settings, checked against the views of the index."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..settings import VIEWS, HybridSearch, Method, TokenMethod, TokenSearch, Vi
 from ..views.eligible import Mask
 from ..views.hits import SearchHits
 from .asked import Asked
-from .fusion import fuse, protocol_of
+from .fusion import choose_protocol, fuse
 
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """A method, how token vectors are searched, and how views are fused: each counts where the method asks for it."""
+    """A method, how token vectors are searched, and how views are fused; the method decides which settings apply."""
 
     method: Method
     tokens: TokenSearch
@@ -28,9 +28,9 @@ class SearchPlan:
     def from_request(
         cls, method: object, settings: object, views: Sequence[View], fusion: Callable[[], HybridSearch]
     ) -> SearchPlan:
-        """A name such as "xtr", "dense" or "hybrid:rrf"; None is the best that the views allow, or what settings say.
+        """A name such as "xtr", "dense" or "hybrid:rrf"; None for the settings' own or the views' default.
 
-        `fusion` is called for what hybrid search means if nothing else is said.
+        `fusion` returns the default settings of hybrid search.
         """
         if not isinstance(settings, TokenSearch | HybridSearch | None):
             given = type(settings).__name__
@@ -38,7 +38,7 @@ class SearchPlan:
         if method is None and isinstance(settings, HybridSearch):
             method = "hybrid"
         elif method is None:
-            method = default_method(views, settings.method if isinstance(settings, TokenSearch) else "colbert")
+            method = choose_default_method(views, settings.method if isinstance(settings, TokenSearch) else "colbert")
         name, _, variant = method.partition(":") if isinstance(method, str) else ("", "", "")
         if name not in get_args(Method) or (variant and name != "hybrid"):
             known = ", ".join(repr(choice) for choice in get_args(Method))
@@ -57,7 +57,7 @@ class SearchPlan:
         return plan
 
     def refuse_missing(self, views: Sequence[View]) -> None:
-        """An index without the views that the method needs."""
+        """Refuse an index without the views that the method needs."""
         there = f"the index has {', '.join(views)}"
         if self.method == "hybrid":
             if len(views) < 2:
@@ -67,23 +67,23 @@ class SearchPlan:
             raise SettingError(f"method {self.method!r} needs the view {self.view!r}, {there}: build it with --views")
 
     def _refuse_missing_of_fusion(self, views: Sequence[View], there: str) -> None:
-        """A protocol of BGE-M3 is its name's only with all its views; any fusion needs one that has a weight."""
-        protocol = protocol_of(self.hybrid, counted=False)  # which weights are 0 does not depend on the terms
+        """Protocols of BGE-M3 need all their views; any other fusion needs at least one view with a weight."""
+        protocol = choose_protocol(self.hybrid, counted=False)  # `counted` does not change which weights are 0
         counting = [view for view, weight in zip(VIEWS, protocol.weights, strict=True) if weight > 0]
         missing = [view for view in VIEWS if view in (*protocol.candidates, *counting) and view not in views]
         if missing and self.hybrid.fusion.startswith("m3"):
             needed = f"{self.hybrid.fusion} needs the view {' and '.join(map(repr, missing))}"
             raise SettingError(f"{needed}, {there}: build it with --views")
         if not set(counting) & set(views):
-            raise SettingError(f"weights are those of {', '.join(counting)} alone, {there}: weigh one of these")
+            raise SettingError(f"only {', '.join(counting)} got a weight, {there}: give one to these")
 
     @property
     def view(self) -> View:
-        """The one view of a method that is not hybrid."""
+        """The view of a method that is not hybrid."""
         return self.method if self.method in ("dense", "lexical") else "multi"
 
     def views(self, there: Sequence[View]) -> tuple[View, ...]:
-        """Those that a query is needed in."""
+        """The views that the queries must be encoded for."""
         return tuple(there) if self.method == "hybrid" else (self.view,)
 
     def search(
@@ -94,12 +94,12 @@ class SearchPlan:
         return fuse(asked, k, self.hybrid) if self.method == "hybrid" else asked.search(self.view, k)
 
     def ask(self, snapshot: Snapshot, queries: Representations, eligible: Mask | None, threads: int) -> Asked:
-        """The queries, in those views that the method needs."""
+        """Prepare the queries for the views that the method needs."""
         return Asked(snapshot, queries, self.views(snapshot.views), self.tokens, eligible, threads)
 
 
 def _refuse_other_settings(method: str, settings: TokenSearch | HybridSearch | None) -> None:
-    """Settings that the method would ignore."""
+    """Refuse settings that the method would ignore."""
     if isinstance(settings, TokenSearch) and method not in get_args(TokenMethod):
         advice = "HybridSearch(tokens=TokenSearch(...))" if method == "hybrid" else "no settings"
         raise SettingError(f"settings is a TokenSearch, which method {method!r} does not use: pass {advice}")
@@ -108,8 +108,8 @@ def _refuse_other_settings(method: str, settings: TokenSearch | HybridSearch | N
         raise SettingError(f"settings is a HybridSearch, which method {method!r} does not use: pass {expected}")
 
 
-def default_method(views: Sequence[View], tokens: TokenMethod = "colbert") -> str:
-    """Late interaction where there are token vectors; otherwise all that there is."""
+def choose_default_method(views: Sequence[View], tokens: TokenMethod = "colbert") -> str:
+    """Late interaction if there are token vectors; otherwise hybrid, or the only view."""
     if "multi" in views:
         return tokens
     return "hybrid" if len(views) > 1 else views[0]

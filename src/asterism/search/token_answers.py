@@ -1,4 +1,4 @@
-"""Why a document has its score: for each query token the document token that answered it."""
+"""Explains a score: for each query token, the document token that answered it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Floats = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Answer:
-    """What one query token adds to a score: a document's token (its place), or what was imputed (place -1).
+    """What one query token adds to a score: a document token's similarity, or an imputed one (token -1).
 
-    `found`: the query token met the document, if only with a token too dissimilar to be retrieved.
+    found: a probed list has a token of the document, even if it was too dissimilar to be retrieved.
     """
 
     token: int
@@ -25,20 +25,20 @@ class Answer:
     found: bool = True
 
 
-def maxsim_answers(similarities: Floats) -> list[Answer]:
+def find_maxsim_answers(similarities: Floats) -> list[Answer]:
     """Similarities (tokens, q) -> (q,): the most similar token of the document for each query token."""
     best = similarities.argmax(axis=0)
     return [Answer(int(token), float(similarities[token, j]), False) for j, token in enumerate(best)]
 
 
-def xtr_answers(
+def find_xtr_answers(
     similarities: Floats,
     centroids: npt.NDArray[np.uint32],
     imputed: Floats,
     probed: list[npt.NDArray[np.uint32]],
     imputation: Imputation,
 ) -> list[Answer]:
-    """Similarities (tokens, q), centroids (tokens,), imputed (q,) -> (q,): the retrieved token, or what stands in.
+    """Similarities (tokens, q), centroids (tokens,), imputed (q,) -> (q,): the retrieved or imputed answers.
 
     A token is retrieved if its centroid was probed and, for imputation "kth", its similarity is among the k' best.
     """
@@ -53,10 +53,10 @@ def xtr_answers(
     return answers
 
 
-def total_score(answers: list[Answer], settings: TokenSearch, imputed: Floats) -> float:
-    """The sum, in the order and precision in which the engine adds; for imputation "none" the mean of those found.
+def sum_answers(answers: list[Answer], settings: TokenSearch, imputed: Floats) -> float:
+    """The sum, in the engine's order and precision; for imputation "none" the mean of the found ones, times q.
 
-    The engine takes what is imputed (q,) between two query tokens that met the document from prefix sums.
+    Like the engine, takes the sum of imputed values (q,) between two found answers from prefix sums.
     """
     prefix = np.concatenate([np.zeros(1, np.float32), np.cumsum(imputed, dtype=np.float32)])
     total, counted = np.float32(0), 0

@@ -1,1 +1,1 @@
-"""Files of an index: written so that a crash leaves the old state or the new one, read as if anybody had."""
+"""Files of an index: a crash leaves the old state or the new one, and nothing read from disk is trusted."""

@@ -1,6 +1,6 @@
-"""Arrays as .npy files: written with a checksum, mapped or read as if anybody had written them.
+"""Arrays as .npy files: written with a checksum; mapped or read without trusting their content.
 
-Only regular files of exactly the expected bytes are opened. A mapped array keeps no descriptor.
+Only regular files of exactly the expected size are opened. A mapped array keeps no file descriptor open.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ArrayWriter:
         self.dtype = np.dtype(dtype)
         self.expected = int(np.prod(shape))
         self.written = 0
-        header = _header(self.dtype, shape)
+        header = _make_header(self.dtype, shape)
         self.checksum = zlib.crc32(header)
         self._file = create_file(path)
         self._file.write(header)
@@ -61,18 +61,18 @@ class ArrayWriter:
         return {"bytes": size, "crc32": self.checksum}
 
     def __enter__(self) -> ArrayWriter:
-        """For use in a with statement: the file is closed whatever happens."""
+        """Close the file when the with block ends, also after an error."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the handle; `close` has the facts."""
+        """Close the file; `close` returns its size and checksum."""
         self._file.close()
 
 
 def write_arrays(folder: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> FileFacts:
-    """Each array as folder/name.npy; returns sizes and checksums."""
+    """Write each array as folder/name.npy; returns sizes and checksums."""
     facts = {}
     for name, values in arrays.items():
         with ArrayWriter(folder / f"{name}.npy", values.dtype, values.shape) as writer:
@@ -82,22 +82,25 @@ def write_arrays(folder: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> FileFa
 
 
 class MappedFolder:
-    """The arrays of a folder, mapped as they are asked for; who has them can go on when the folder is removed."""
+    """The arrays of a folder, mapped on request; mapped arrays remain readable after the folder is removed."""
 
     def __init__(self, path: Path, files: FileFacts) -> None:
-        """`files` lists all that the folder has."""
+        """`files` lists all files of the folder."""
         if not is_real_folder(path):
-            raise damaged(path, "is no folder")
+            raise damaged(path, "is not a folder")
         self.path = path
         self.files = files
         self._contents: dict[str, npt.NDArray[np.uint8]] = {}
 
     def array(self, name: str, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> npt.NDArray[Any]:
-        """The array name.npy of known type and shape; its size and header must be exactly those of such a file."""
+        """Map name.npy; its size and header must be exactly those of an array of this type and shape."""
         file, kind = f"{name}.npy", np.dtype(dtype)
-        header = _header(kind, shape)
+        header = _make_header(kind, shape)
         content = self._contents[file] = map_file(self.path / file, self.files[file]["bytes"])
-        if len(content) != len(header) + kind.itemsize * _count(shape) or content[: len(header)].tobytes() != header:
+        if (
+            len(content) != len(header) + kind.itemsize * _count_values(shape)
+            or content[: len(header)].tobytes() != header
+        ):
             raise damaged(self.path / file, f"does not hold {kind} of shape {shape}")
         return content[len(header) :].view(kind).reshape(shape)
 
@@ -122,29 +125,29 @@ class MappedFolder:
 
 
 def verify_folders(folders: Iterable[MappedFolder], threads: int) -> None:
-    """All files of all folders, several side by side; raises DamagedIndex for the first that is wrong."""
+    """Verify all files of all folders in parallel; raises DamagedIndex for the first that is wrong."""
     with ThreadPoolExecutor(threads) as team:
         for _ in team.map(MappedFolder.verify, folders):
             pass
 
 
 def read_array(path: Path, expected: Mapping[str, int], dtype: npt.DTypeLike, dimensions: int) -> npt.NDArray[Any]:
-    """Read a small array whole, of a type and number of dimensions, after comparing its checksum."""
+    """Read a small array into memory; its checksum, type and number of dimensions must be as expected."""
     content = np.array(map_file(path, expected["bytes"]))
     if zlib.crc32(content.data) != expected["crc32"]:
         raise damaged(path, "was changed since it was written")
     kind = np.dtype(dtype)
     found = SHAPE.search(content[:LONGEST_HEADER].tobytes())
     shape = tuple(int(extent) for extent in found[1].replace(b" ", b"").split(b",") if extent) if found else ()
-    header = _header(kind, shape)
-    fits = len(content) == len(header) + kind.itemsize * _count(shape)
+    header = _make_header(kind, shape)
+    fits = len(content) == len(header) + kind.itemsize * _count_values(shape)
     if len(shape) != dimensions or not fits or content[: len(header)].tobytes() != header:
         raise damaged(path, f"does not hold {kind} of {dimensions} dimensions")
     return content[len(header) :].view(kind).reshape(shape)
 
 
 def forget_pages(array: npt.NDArray[Any] | None) -> None:
-    """Take the pages of a mapped array out of this process's memory; they are read again when they are needed."""
+    """Drop the pages of a mapped array from this process's memory; they are read again when needed."""
     if array is not None and array.size:
         _native.forget_pages(array)
 
@@ -164,7 +167,7 @@ def verify_file(path: Path, expected: Mapping[str, int]) -> None:
 
 
 def map_file(path: Path, size: int | None = None) -> npt.NDArray[np.uint8]:
-    """(n,) the bytes of a regular file, of `size` if that is known; no descriptor stays open for it."""
+    """(n,) the mapped bytes of a regular file, which must have `size` bytes if given; keeps no descriptor open."""
     try:
         descriptor = open_regular(path)
         try:
@@ -178,18 +181,18 @@ def map_file(path: Path, size: int | None = None) -> npt.NDArray[np.uint8]:
         raise unreadable(path, error) from error
 
 
-def _count(shape: tuple[int, ...]) -> int:
-    """Values of a shape, whatever it says: Python's integers do not overflow."""
+def _count_values(shape: tuple[int, ...]) -> int:
+    """Number of values of a shape, in Python's integers, which do not overflow."""
     count = 1
     for extent in shape:
         count *= extent
     return count
 
 
-def _header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
+def _make_header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
     """The first bytes of a .npy file of format 1.0, padded so that the data begin at a multiple of 64.
 
-    By hand, because it is compared byte for byte: NumPy may one day write the same facts differently.
+    Not written by NumPy, because it is compared byte for byte and NumPy may change its formatting.
     """
     facts = f"{{'descr': '{dtype.str}', 'fortran_order': False, 'shape': {shape!r}, }}"
     padding = -(10 + len(facts) + 1) % 64

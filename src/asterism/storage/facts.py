@@ -1,6 +1,6 @@
-"""What an index's JSON says, value by value: one of another kind, or out of range, is damage, told with its place.
+"""Checked access to the values of an index's JSON: a wrong type or range is damage, reported with its location.
 
-A checksum that is right proves nothing in an index that came from somewhere else.
+A valid checksum proves nothing if the index comes from an untrusted source.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ T = TypeVar("T")
 
 
 class Facts:
-    """A JSON object, and where it stands."""
+    """A JSON object and its location."""
 
     def __init__(self, content: object, where: str) -> None:
-        """`where` begins every message."""
+        """Messages begin with `where`."""
         if not isinstance(content, dict):
             raise damaged(where, f"holds {reprlib.repr(content)}, expected an object")
         self.content: dict[str, Any] = content
@@ -49,7 +49,7 @@ class Facts:
         return float(value)
 
     def text(self, key: str, choices: Collection[str] | None = None) -> str:
-        """A string, one of the choices if there are any."""
+        """A string; one of `choices` if they are given."""
         value = self._value(key)
         if not isinstance(value, str) or (choices is not None and value not in choices):
             raise self._unexpected(key, "a string" if choices is None else f"one of {', '.join(map(repr, choices))}")
@@ -63,7 +63,7 @@ class Facts:
         return value
 
     def part(self, key: str) -> Facts:
-        """An object within it."""
+        """A nested object."""
         return Facts(self._value(key), f"{self.where}: {key!r}")
 
     def parts(self, key: str) -> list[Facts]:
@@ -74,7 +74,7 @@ class Facts:
         return [Facts(item, f"{self.where}: {key}[{i}]") for i, item in enumerate(value)]
 
     def read(self, key: str, reader: Callable[[dict[str, Any]], T]) -> T:
-        """What `reader` makes of an object; what it refuses is damage."""
+        """Pass a nested object to `reader` and return its result; an object that it refuses is damage."""
         part = self.part(key)
         try:
             return reader(part.content)
@@ -82,11 +82,11 @@ class Facts:
             raise damaged(part.where, f"is not as expected ({error})") from error
 
     def files(self, names: Iterable[str]) -> FileFacts:
-        """Size and checksum of every file, which have exactly these names."""
+        """Size and checksum of each file; exactly the files `names` must be listed."""
         listed, wanted = self.part("files"), set(names)
         if set(listed.content) != wanted:
             odd = sorted(map(str, set(listed.content) ^ wanted))
-            raise damaged(listed.where, f"lists other files than there must be ({', '.join(odd[:4])})")
+            raise damaged(listed.where, f"lists other files than expected ({', '.join(odd[:4])})")
         entries = {name: listed.part(name) for name in sorted(wanted)}
         return {
             name: {"bytes": entry.whole("bytes"), "crc32": entry.whole("crc32", most=2**32 - 1)}

@@ -1,7 +1,7 @@
-"""Whose fault it is: the one table that turns errors of the system into errors of ours.
+"""Translates errors of the operating system into asterism's errors.
 
-The index's    a file is missing, is no regular file, or has other bytes than were written: DamagedIndex
-The system's   no descriptors, no memory, no room, no permission, a failing disk: IndexFolderError with what to do
+DamagedIndex       a file is missing, is not a regular file, or was changed after it was written
+IndexFolderError   no descriptors, memory, space or permission; the message says what to do
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..kernels import _native
 REMEDY = "repair it, restore it from a copy or build it again"
 
 OF_THE_INDEX = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.EINVAL, errno.EFBIG, errno.ENXIO}
-OF_THE_INDEX |= {errno.EIO}  # a part of the disk that can no longer be read
+OF_THE_INDEX |= {errno.EIO}  # an unreadable part of the disk
 ADVICE = {
     errno.EMFILE: "close other files of this process, or raise its limit (ulimit -n)",
     errno.ENFILE: "the system has no more open files: close some",
@@ -33,12 +33,12 @@ ADVICE = {
 
 
 def damaged(path: Path | str, what: str) -> DamagedIndex:
-    """The error for a file that is not as it was written."""
+    """The error for a file that was changed after it was written."""
     return DamagedIndex(f"{path} {what}: {REMEDY}")
 
 
 def unreadable(path: Path, error: OSError) -> IndexFolderError:
-    """What the system says of reading a file of an index."""
+    """The error for a failed read of an index file."""
     reason = error.strerror or str(error)
     if error.errno in OF_THE_INDEX:
         return damaged(path, f"cannot be read ({reason})")
@@ -46,15 +46,15 @@ def unreadable(path: Path, error: OSError) -> IndexFolderError:
 
 
 def unwritable(path: Path, error: OSError) -> IndexFolderError:
-    """What the system says of writing into an index."""
+    """The error for a failed write into an index."""
     reason = error.strerror or str(error)
-    advice = ADVICE.get(error.errno or 0, "what was committed is intact; mend that, then try again")
+    advice = ADVICE.get(error.errno or 0, "what was committed is intact; fix the cause, then try again")
     return IndexFolderError(f"{path} cannot be written ({reason}): {advice}")
 
 
 @contextmanager
-def writes_reported(folder: Path) -> Iterator[None]:
-    """What the system says of writes into the folder, as an error of ours."""
+def report_write_errors(folder: Path) -> Iterator[None]:
+    """Raise IndexFolderError for an OSError while writing into the folder."""
     try:
         yield
     except OSError as error:
@@ -62,12 +62,12 @@ def writes_reported(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def damage_reported(folder: Path) -> Iterator[None]:
-    """What native code finds wrong in mapped files of the folder, or that pages are gone, as an error of ours."""
+def report_damage(folder: Path) -> Iterator[None]:
+    """Raise DamagedIndex if native code finds damage in mapped files of the folder, or if pages are lost."""
     try:
         yield
     except DamagedIndex:
-        refuse_lost_pages(folder)  # the reason why
+        refuse_lost_pages(folder)  # the cause, if pages are lost
         raise
     except _native.DamagedIndex as error:
         refuse_lost_pages(folder)
@@ -76,7 +76,7 @@ def damage_reported(folder: Path) -> Iterator[None]:
 
 
 def refuse_lost_pages(folder: Path) -> None:
-    """Raise DamagedIndex if a mapped file of the folder was cut short since: zeros stand for what is gone."""
+    """Raise DamagedIndex if a mapped file of the folder was truncated: its lost pages read as zeros."""
     inside = os.fsencode(folder) + b"/"
     for name in _native.lost_files():
         if name.startswith(inside):

@@ -1,4 +1,4 @@
-"""Folders of an index: made beside their place and renamed, and the only place that removes any."""
+"""Creates index folders under a temporary name and renames them; the only module that removes folders."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from pathlib import Path
 from ..errors import IndexExists, IndexFolderError
 from ..files.regular_files import is_real_folder
 from .faults import unwritable
-from .lock import LOCK, writing
+from .lock import LOCK, hold_writer_lock
 
 MOMENT = 60.0  # seconds
-PART = re.compile(r"(codec|segment)-[0-9]{6,12}")  # the names of folders that a state may have, and that may be removed
+PART = re.compile(r"(codec|segment)-[0-9]{6,12}")  # the only folders that a state may name, and that may be removed
 
 
 def fsync_folder(folder: Path) -> None:
@@ -31,23 +31,24 @@ def fsync_folder(folder: Path) -> None:
 
 
 def remove_part(folder: Path, name: str) -> None:
-    """Remove a codec or a segment from an index: a real folder with such a name, never what a link leads to."""
+    """Remove the folder of a codec or a segment; links and other names are left alone."""
     if PART.fullmatch(name) and is_real_folder(folder / name):
         shutil.rmtree(folder / name, ignore_errors=True)
 
 
 def sweep_parts(folder: Path, kept: Collection[str]) -> None:
-    """Remove all codecs and segments but those that are `kept`; only for who holds the writer's lock."""
+    """Remove all codecs and segments except `kept`; the caller must hold the writer lock."""
     for name in os.listdir(folder):
         if name not in kept:
             remove_part(folder, name)
 
 
 @contextmanager
-def folder_in_the_making(target: Path) -> Iterator[Path]:
-    """A folder beside `target` that becomes it when the block ends well, and goes when it does not.
+def make_folder_beside(target: Path) -> Iterator[Path]:
+    """Yield a temporary folder beside `target`; rename it to `target` on success, remove it after an error.
 
-    It is locked while it is made. What a killed process left is not, and is swept by the next that makes the same.
+    It is locked while in use. Folders that killed processes left behind are not, and the next call for the same target
+    removes them.
     """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -57,7 +58,7 @@ def folder_in_the_making(target: Path) -> Iterator[Path]:
     except OSError as error:
         raise unwritable(target.parent, error) from error
     try:
-        with writing(temporary):
+        with hold_writer_lock(temporary):
             yield temporary
             temporary.chmod(0o755)
             fsync_folder(temporary)
@@ -71,12 +72,12 @@ def folder_in_the_making(target: Path) -> Iterator[Path]:
 
 
 def _sweep(leftover: Path) -> None:
-    """Remove a folder that nobody is making any more: nobody holds its lock, or it is empty and not of this minute."""
+    """Remove an abandoned temporary folder: its lock is free, or it is empty and older than MOMENT."""
     if not is_real_folder(leftover):
         return
     with suppress(OSError):
-        if time.time() - leftover.stat().st_mtime > MOMENT:  # it may be about to get its lock
+        if time.time() - leftover.stat().st_mtime > MOMENT:  # a newer one may be about to get its lock
             leftover.rmdir()
     if (leftover / LOCK).exists():
-        with suppress(IndexFolderError), writing(leftover):
+        with suppress(IndexFolderError), hold_writer_lock(leftover):
             shutil.rmtree(leftover, ignore_errors=True)

@@ -1,7 +1,7 @@
-"""One writer at a time, in the order in which they came: flock, which dies with its process.
+"""One writer at a time, in order of arrival. Uses flock, which the system releases when the process ends.
 
-Two files: who waits for `writer.lock` holds `writer.queue` meanwhile, so that a writer that has just finished cannot be
-the next again while another waits. Neither file is ever written to, and no link in their place is followed.
+Two files: a writer holds `writer.queue` while it waits for `writer.lock`, so that a writer that just finished cannot
+overtake one that waits. Neither file is ever written to, and links in their place are not followed.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ POLL_SECONDS = 0.005
 
 
 @contextmanager
-def writing(folder: Path, patience: float = 0.0) -> Iterator[None]:
+def hold_writer_lock(folder: Path, patience: float = 0.0) -> Iterator[None]:
     """Hold the folder's writer lock, waiting for it up to `patience` seconds."""
     deadline = time.monotonic() + patience
-    with _opened(folder / QUEUE) as queue, _opened(folder / LOCK) as lock:
+    with _open_lock_file(folder / QUEUE) as queue, _open_lock_file(folder / LOCK) as lock:
         _wait(queue, fcntl.LOCK_EX, folder, deadline)
         try:
             _wait(lock, fcntl.LOCK_EX, folder, deadline)
@@ -36,15 +36,15 @@ def writing(folder: Path, patience: float = 0.0) -> Iterator[None]:
         try:
             yield
         finally:
-            fcntl.flock(lock, fcntl.LOCK_UN)  # a child that was forked meanwhile has the descriptor too
+            fcntl.flock(lock, fcntl.LOCK_UN)  # explicitly, because a forked child may still have the descriptor
 
 
 @contextmanager
-def nobody_writing(folder: Path, patience: float) -> Iterator[None]:
-    """Keep writers out for a moment, without changing anything; readers go on."""
+def keep_writers_out(folder: Path, patience: float) -> Iterator[None]:
+    """Hold a shared lock that blocks writers but not readers; changes no file."""
     try:
         descriptor = open_regular(folder / LOCK)
-    except FileNotFoundError:  # then nobody has ever written here
+    except FileNotFoundError:  # no writer has ever locked this folder
         yield
         return
     except OSError as error:
@@ -58,17 +58,17 @@ def nobody_writing(folder: Path, patience: float) -> Iterator[None]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[int]:
+def _open_lock_file(path: Path) -> Iterator[int]:
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         descriptor = os.open(path, flags, 0o666)
     except OSError as error:
         if path.is_symlink():
-            raise damaged(path, "is a link, expected a file of our own") from error
+            raise damaged(path, "is a link, expected a regular file") from error
         raise unwritable(path.parent, error) from error
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise damaged(path, "is no regular file")
+            raise damaged(path, "is not a regular file")
         yield descriptor
     finally:
         os.close(descriptor)

@@ -1,4 +1,4 @@
-"""JSON with a checksum of its own: what a folder of an index says of itself."""
+"""The manifest of an index folder: JSON with its own checksum."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ MOST_BYTES = 1 << 28
 
 
 def write_manifest(folder: Path, content: dict[str, Any], name: str = MANIFEST) -> int:
-    """Publish: written under another name, then renamed. Returns the file's checksum."""
+    """Write under a temporary name, then rename. Returns the file's checksum."""
     body = json.dumps(content, indent=1, sort_keys=True)
     text = json.dumps({"crc32": zlib.crc32(body.encode()), "content": body}).encode()
     temporary = folder / f"{name}.new"
     with suppress(FileNotFoundError):
-        temporary.unlink()  # of a killed writer, or somebody's link: never written through
+        temporary.unlink()  # left by a killed writer, or a link, which must not be followed
     with create_file(temporary) as file:
         file.write(text)
         file.flush()
@@ -37,9 +37,9 @@ def write_manifest(folder: Path, content: dict[str, Any], name: str = MANIFEST) 
 
 
 def read_manifest(folder: Path, kind: str, newest: int, name: str = MANIFEST, checksum: int | None = None) -> Facts:
-    """The content of a folder's manifest, told apart from newer, damaged and foreign ones.
+    """The content of a folder's manifest; newer, damaged and foreign ones raise different errors.
 
-    With a `checksum` the folder is known to be ours, so that anything else than the file it belongs to is damage.
+    With a `checksum` the folder is known to be part of an index, so that any other content is damage.
     """
     path = folder / name
     try:
@@ -53,7 +53,7 @@ def read_manifest(folder: Path, kind: str, newest: int, name: str = MANIFEST, ch
         raise unreadable(path, error) from error
     if checksum is not None and zlib.crc32(text) != checksum:
         raise damaged(path, "was changed since it was written")
-    facts = Facts(_content(path, text), str(path))
+    facts = Facts(_parse_content(path, text), str(path))
     if facts.content.get("kind") != kind:
         found = str(facts.content.get("kind"))[:60]
         raise NotAnIndex(f"{folder} holds a {found!r}, expected a {kind!r}")
@@ -63,7 +63,7 @@ def read_manifest(folder: Path, kind: str, newest: int, name: str = MANIFEST, ch
     return facts
 
 
-def _content(path: Path, text: bytes) -> Any:
+def _parse_content(path: Path, text: bytes) -> Any:
     try:
         outer = Facts(parse_json(text), str(path))
         body = outer.text("content")

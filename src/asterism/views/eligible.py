@@ -1,4 +1,4 @@
-"""Which documents count in a search: one mask over all documents of an index, whatever decided it."""
+"""Which documents count in a search: one mask over all documents of an index."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 def check_eligible(eligible: npt.ArrayLike | None, documents: int) -> npt.NDArray[np.uint8] | None:
-    """(documents,) of bool, as the native code takes it; None if every document counts."""
+    """(documents,) bool -> (documents,) uint8 for the native code; None if every document counts."""
     if eligible is None:
         return None
     mask = np.asarray(eligible)

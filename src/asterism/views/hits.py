@@ -14,9 +14,9 @@ import numpy.typing as npt
 class SearchHits:
     """Best first. Unpacks as `ids, scores = index.search(...)`.
 
-    ids int64 and scores float32: (k,) of one query, fewer where there are fewer documents; (n, k) of many, padded
+    ids int64 and scores float32: (k,) for one query, fewer if there are fewer documents; (n, k) for many, padded
     with -1 and -inf;
-    timings: seconds by stage, in total over the queries.
+    timings: seconds of each stage, summed over the queries.
     """
 
     ids: npt.NDArray[np.int64]
@@ -30,7 +30,7 @@ class SearchHits:
 
     @classmethod
     def none(cls, queries: int) -> SearchHits:
-        """Of an empty index."""
+        """The hits (queries, 0) of an empty index."""
         return cls(np.empty((queries, 0), np.int64), np.empty((queries, 0), np.float32))
 
     @classmethod
@@ -39,7 +39,7 @@ class SearchHits:
         rows: Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]],
         timings: dict[str, float] | None = None,
     ) -> SearchHits:
-        """Ids and scores of each query, padded to the longest."""
+        """Ids and scores of each query -> (n, k), padded to the longest."""
         seconds = timings or {}
         if len(rows) == 1:
             return cls(rows[0][0][None], rows[0][1][None], seconds)

@@ -1,4 +1,4 @@
-"""Work on several items at once, results in the items' order, only a few items ahead of what was taken."""
+"""Process several items at once and yield the results in the order of the items, with a bounded lookahead."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def in_order(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
-    """work(item) of every item; items are taken in this thread, each thread works on one and one waits for it."""
+def map_in_order(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
+    """Yield work(item) for every item. Items are read in this thread; about two per thread are pending."""
     if threads == 1:
         yield from map(work, items)
         return

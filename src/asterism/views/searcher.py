@@ -1,4 +1,4 @@
-"""The protocol that every view fulfils, so that whoever has read one searcher has read three."""
+"""The protocol that the searchers of all views implement."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Query = TypeVar("Query", contravariant=True)
 
 
 class ViewSearcher(Protocol[Queries, Query]):
-    """The segments of one view, opened. Documents are numbered through all segments, in their order.
+    """The open segments of one view. Documents are numbered consecutively over all segments.
 
     Queries are what `prepare` returns; queries[i] is one query.
     """
@@ -26,7 +26,7 @@ class ViewSearcher(Protocol[Queries, Query]):
     documents: int
 
     def prepare(self, queries: Representations) -> Queries:
-        """This view of the queries, checked once for any number of calls."""
+        """This view of the queries, checked once and usable for any number of calls."""
 
     def search(self, queries: Queries, k: int, eligible: Mask | None = None, threads: int = 1) -> SearchHits:
         """Ids and scores (n, up to k), best first, padded with -1 and -inf; eligible (documents,), None for all.
@@ -35,7 +35,7 @@ class ViewSearcher(Protocol[Queries, Query]):
         """
 
     def scores(self, query: Query, documents: Numbers) -> Floats:
-        """Documents (m,) rising -> (m,), to the bit as a search scores them."""
+        """Documents (m,) ascending -> (m,), bit for bit the scores of a search."""
 
     def explain(self, query: Query, document: int) -> Floats:
         """(parts of the document, parts of the query): the score is the sum over columns of their largest value."""

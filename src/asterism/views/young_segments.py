@@ -1,14 +1,14 @@
-"""Which segments are merged with which."""
+"""Which segments are merged."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 
-def first_young(sizes: Sequence[int]) -> int:
-    """Where those last segments begin that should be one: each at most twice as large as all after it.
+def find_first_young(sizes: Sequence[int]) -> int:
+    """The first of the last segments that should be merged: each is at most twice as large as all after it.
 
-    Merged so, there are never many more than log2(vectors) of them.
+    This keeps the number of segments near log2(vectors).
     """
     first = len(sizes) - 1
     total = sizes[-1] if sizes else 0

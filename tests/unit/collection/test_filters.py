@@ -13,8 +13,8 @@ import pytest
 from asterism import TokenSearch, TokenVectors
 from asterism.collection import filter_parsing
 from asterism.collection.collection import Collection
-from asterism.collection.filter_parsing import MOST_CONDITIONS, MOST_VALUES, canonical, parse_filter
-from asterism.collection.filters import Compare, Either, Every, Not, OneOf, fields_of, fulfils
+from asterism.collection.filter_parsing import MOST_CONDITIONS, MOST_VALUES, parse_filter, to_canonical_text
+from asterism.collection.filters import Compare, Either, Every, Not, OneOf, is_fulfilled, list_fields
 from asterism.collection.kept_views import Views
 from asterism.documents.document import Document
 from asterism.errors import FilterError
@@ -129,8 +129,8 @@ def test_every_operator_is_read(given: dict[str, Any], expected: object) -> None
         ({"a": 2**63}, "9223372036854775808, expected a number of up to 64 bits"),
         ({"a": {"$gt": -(2**63) - 1}}, "expected a number of up to 64 bits"),
         ({"a": 10**5000}, "expected a number of up to 64 bits"),
-        ({"a": "\ud800"}, r"a: \$eq has a string with half a character"),
-        ({"\ud800": 1}, r"the field '\\ud800' with half a character"),
+        ({"a": "\ud800"}, r"a: \$eq has a string with half a surrogate pair"),
+        ({"\ud800": 1}, r"the field '\\ud800' with half a surrogate pair"),
         ({"k" * 1001: 1}, "a field of 1,001 characters, expected at most 1,000"),
     ],
 )
@@ -231,7 +231,7 @@ def test_what_filters_mean(collection: Collection, where: dict[str, Any], expect
 )
 def test_a_document_matches_the_filters_that_find_it(collection: Collection, where: dict[str, Any]) -> None:
     condition = parse_filter(where)
-    assert {id for id, metadata in METADATA.items() if fulfils(condition, metadata)} == found(collection, where)
+    assert {id for id, metadata in METADATA.items() if is_fulfilled(condition, metadata)} == found(collection, where)
 
 
 def test_any_mapping_and_any_sequence_will_do(collection: Collection) -> None:
@@ -291,8 +291,8 @@ def test_the_size_of_a_filter_is_limited(where: dict[str, Any], message: str) ->
 
 
 def test_equal_filters_have_one_text_and_others_do_not() -> None:
-    assert canonical({"a": 1, "b": {"$in": [1]}}) == canonical({"b": {"$in": (1,)}, "a": 1})
-    assert len({canonical({"a": value}) for value in (1, True, "1", None, "true")}) == 5
+    assert to_canonical_text({"a": 1, "b": {"$in": [1]}}) == to_canonical_text({"b": {"$in": (1,)}, "a": 1})
+    assert len({to_canonical_text({"a": value}) for value in (1, True, "1", None, "true")}) == 5
 
 
 def test_bad_filters_are_refused_by_an_empty_collection_too(tmp_path: Path) -> None:
@@ -301,7 +301,7 @@ def test_bad_filters_are_refused_by_an_empty_collection_too(tmp_path: Path) -> N
 
 
 def test_fields_of_nested_metadata() -> None:
-    assert fields_of({"a": {"b": [1, {"c": None}], "d": []}, "e": True}) == {
+    assert list_fields({"a": {"b": [1, {"c": None}], "d": []}, "e": True}) == {
         ("a", "object", 0),
         ("a.b", "number", 1),
         ("a.b", "object", 0),

@@ -9,7 +9,7 @@ import pytest
 
 from asterism import Collection, Document, EncoderSettings, Retriever
 from asterism.errors import SettingError
-from asterism.retriever.model import load_model, model_identity
+from asterism.retriever.model import describe_model, load_model
 from tests import layouts
 from tests.golden.index_files import HERE
 from tests.unit.cli.running import run
@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
     copy = shutil.copytree(HERE / "index-1", tmp_path / "old.ast")
     model = layouts.colbert(tmp_path / "model")
     collection = Collection.open(copy)
-    collection.put_fact("model", model_identity(model, load_model(model, SETTINGS), SETTINGS))
+    collection.put_fact("model", describe_model(model, load_model(model, SETTINGS), SETTINGS))
     collection.close()
     return copy
 

@@ -107,7 +107,7 @@ def test_a_second_writer_of_another_process_is_refused(collection: Collection) -
 
 def test_a_writer_waits_for_another_for_a_moment(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(collection_module, "PATIENCE", LONG)
-    with ThreadPoolExecutor(1) as pool, parked(monkeypatch) as waiting, lock.writing(collection.path):
+    with ThreadPoolExecutor(1) as pool, parked(monkeypatch) as waiting, lock.hold_writer_lock(collection.path):
         late = pool.submit(put, collection, 1)
         assert waiting.wait(LONG)
         assert not late.done()
@@ -157,9 +157,10 @@ def test_a_commit_that_reports_an_error_although_it_went_through(
             lambda: writer.add([Document("b", "text")], tokens_only(make_vectors(1, D, seed=2, shortest=1))),
             writer.compact,
         ):
-            with monkeypatch.context() as patch, pytest.raises(IndexFolderError, match="disk I/O"):
+            with monkeypatch.context() as patch:
                 patch.setattr(Catalog, "writing", fails_after_the_commit)
-                change()
+                with pytest.raises(IndexFolderError, match="disk I/O"):
+                    change()
         writer.add([Document("c", "text")], tokens_only(make_vectors(1, D, seed=3, shortest=1)))
     reader = Collection.open(collection.path)
     reader.check()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -50,14 +51,29 @@ def test_a_folder_of_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert registry.find_copy(registry.NamedModel("x", "", 1, HASHES, ())) == tmp_path / "mine" / "x"
 
 
-def test_names() -> None:
+def test_an_unknown_name() -> None:
     with pytest.raises(UnknownModel, match="did you mean 'gte-small'"):
         registry.find_or_fetch_model("gte-smal")
-    for name, model in registry.MODELS.items():
-        assert model.name == name
-        assert model.files
-        assert all(digest is None or len(digest) == 64 for digest in model.files.values())
-    assert registry.DEFAULT in registry.MODELS
+
+
+def test_names() -> None:
+    names = [model.name for model in registry.KNOWN]
+    assert len(set(names)) == len(names)
+    assert set(registry.MODELS) == set(names)
+    assert registry.DEFAULT in names
+
+
+@pytest.mark.parametrize("model", registry.KNOWN, ids=lambda model: model.name)
+def test_only_the_hub_and_verified_exports_need_no_digest(model: registry.NamedModel) -> None:
+    assert model.files
+    digests = [digest for digest in model.files.values() if digest is not None]
+    assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in digests)
+    without = {name for name, digest in model.files.items() if digest is None}
+    if all(isinstance(source, Hub) for source in model.sources):
+        return
+    if all(isinstance(source, NpmPackage) for source in model.sources):
+        without -= {"model.safetensors"}  # extracted from an export that has a digest
+    assert not without
 
 
 def test_every_kind_of_source_is_in_use() -> None:

@@ -114,5 +114,5 @@ def test_a_lexical_index_outlives_its_model(put_with: PutWith, tokens: Path, tmp
     shutil.rmtree(copy)
     with Retriever.open(path) as opened:
         assert opened.search("light", method="lexical").ids == ["light"]
-        with pytest.raises(UnknownModel, match="say where the model is now"):
+        with pytest.raises(UnknownModel, match="pass the model's new location"):
             opened.search("light", method="hybrid")

@@ -23,7 +23,7 @@ from asterism import (
 )
 from asterism.collection.snapshot import Snapshot
 from asterism.search.examine import Seen, examine
-from asterism.search.fusion import find_candidates, protocol_of
+from asterism.search.fusion import choose_protocol, find_candidates
 from asterism.search.plan import SearchPlan
 from asterism.views.eligible import Mask
 
@@ -98,7 +98,7 @@ def candidates_in(
             "hybrid", replace(settings, tokens=TokenSearch(method="exact")), ALL, HybridSearch
         )
         asked = plan.ask(state, content, eligible, 1)
-        (candidates,) = find_candidates(asked, k, protocol_of(settings, asked.counted))
+        (candidates,) = find_candidates(asked, k, choose_protocol(settings, asked.counted))
         found = candidates.documents
         assert (np.diff(found) > 0).all()
         return SearchHits.from_rows([(found, np.zeros(len(found), np.float32))])

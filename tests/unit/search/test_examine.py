@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from asterism import Collection, HybridSearch
-from asterism.search.fusion import protocol_of
+from asterism.search.fusion import choose_protocol
 from asterism.settings import Fusion
 
 from .by_hand import D, Text, collection_of, found_in, plan_of, seen_in
@@ -55,7 +55,7 @@ def named(settings: HybridSearch) -> str:
 def test_shares_add_up_to_the_score(made: Any, settings: HybridSearch, where: Any) -> None:
     collection, query, counted = made
     plan = plan_of("hybrid", settings)
-    weights = dict(zip(("dense", "lexical", "multi"), protocol_of(settings, counted).weights, strict=True))
+    weights = dict(zip(("dense", "lexical", "multi"), choose_protocol(settings, counted).weights, strict=True))
     for k in (2, 50):
         found = found_in(collection, query, plan, k, where)
         assert found

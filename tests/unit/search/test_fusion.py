@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from asterism import Collection, HybridSearch
-from asterism.search.fusion import M3, protocol_of, ranks
+from asterism.search.fusion import M3, choose_protocol, compute_ranks
 from asterism.settings import Fusion
 
 from .by_hand import Text, axis, candidates_in, collection_of, found_in, plan_of
@@ -66,7 +66,7 @@ def test_the_protocols_are_those_of_bge_m3() -> None:
     }
     for name in M3:
         for counted in (True, False):
-            assert protocol_of(HybridSearch(fusion=name), counted) == M3[name]  # type: ignore[arg-type]
+            assert choose_protocol(HybridSearch(fusion=name), counted) == M3[name]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("where", [None, {"kind": 1}], ids=["all", "filtered"])
@@ -155,9 +155,9 @@ def test_counted_words_add_a_share_of_what_is_possible(tmp_path: Path) -> None:
 
 
 def test_equal_scores_share_the_best_rank() -> None:
-    assert ranks(np.array([0.5, 2.0, 0.5, -1.0, 2.0], np.float32)).tolist() == [3, 1, 3, 5, 1]
-    assert ranks(np.zeros(3, np.float32)).tolist() == [1, 1, 1]
-    assert ranks(np.zeros(0, np.float32)).tolist() == []
+    assert compute_ranks(np.array([0.5, 2.0, 0.5, -1.0, 2.0], np.float32)).tolist() == [3, 1, 3, 5, 1]
+    assert compute_ranks(np.zeros(3, np.float32)).tolist() == [1, 1, 1]
+    assert compute_ranks(np.zeros(0, np.float32)).tolist() == []
 
 
 RANKS = {"a": (1, 3, 2), "b": (2, 1, 3), "c": (3, 2, 1), "d": (4, 3, 4)}

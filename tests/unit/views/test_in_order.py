@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from asterism.views.in_order import in_order
+from asterism.views.in_order import map_in_order
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -22,12 +22,12 @@ def test_results_come_in_the_order_of_the_items(threads: int, count: int) -> Non
         done[item].set()
         return item * item
 
-    assert list(in_order(square, range(count), threads)) == [item * item for item in range(count)]
+    assert list(map_in_order(square, range(count), threads)) == [item * item for item in range(count)]
 
 
 def test_items_are_worked_on_at_the_same_time() -> None:
     meeting = threading.Barrier(2, timeout=30)
-    assert len(list(in_order(lambda _: meeting.wait(), range(4), 2))) == 4
+    assert len(list(map_in_order(lambda _: meeting.wait(), range(4), 2))) == 4
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -40,7 +40,7 @@ def test_few_items_are_taken_ahead_of_the_results(threads: int) -> None:
             taken.append(item)
             yield item
 
-    results = in_order(lambda item: item, items(), threads)
+    results = map_in_order(lambda item: item, items(), threads)
     next(results)
     assert len(taken) <= 2 * threads + 1
 
@@ -52,7 +52,7 @@ def test_an_error_propagates(threads: int) -> None:
             raise ValueError("three")
         return item
 
-    results = in_order(refuse_three, range(10), threads)
+    results = map_in_order(refuse_three, range(10), threads)
     assert [next(results) for _ in range(3)] == [0, 1, 2]
     with pytest.raises(ValueError, match="three"):
         next(results)

@@ -1,1 +1,1 @@
-"""Making a damaged collection whole."""
+"""Repairs a damaged collection."""

@@ -1,8 +1,8 @@
-"""A damaged catalog made anew, from all rows whose checksums are right, or wrong by one byte that can be found.
+"""Rebuilds a damaged catalog from all rows whose checksums match, or match after the correction of one byte.
 
-Views and model are in the manifest a second time; fields follow from the documents. A row that an intact page lists is
-alive; any other is believed only if segments and tombstones say that it must be there. The new file takes the old one's
-place by one rename.
+The manifest has a second copy of views and model; fields follow from the documents. A row that an intact page lists is
+current; any other row is used only if, by segments and tombstones, its document must exist. The new file replaces the
+old one by one rename.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ from ..state import State, complete_fingerprint, new_identity, upgrade_state
 from ..stored_parts import read_numbers
 from .salvage import DOCUMENT, FACT, TOMBSTONE, CatalogPages, Row
 
-MAKING = "repair.new"  # a folder, for the new catalog
-MOST_DOUBTFUL = 100_000  # rows that are kept to be corrected
-MOST_MISSED = 16  # documents that are tried where a row does not tell its number
+MAKING = "repair.new"  # the folder of the new catalog while it is written
+MOST_DOUBTFUL = 100_000  # rows that are kept for a later attempt at correction
+MOST_MISSED = 16  # candidate documents that are tried for a row whose number is damaged
 KEPT_FACTS = ("views", "model", "fusion", "job", REPAIR)
 
 
 def mend_catalog(folder: Path) -> tuple[bool, int]:
-    """Whether a new catalog was made, and how many documents are not in it."""
+    """Rebuild the catalog if it is damaged; returns whether it was, and how many documents are lost."""
     manifest: dict[str, Any] = {}
     with suppress(DamagedIndex, NotAnIndex):
         manifest = read_manifest(folder, KIND, VERSION).content
-    for suffix in ("-wal", "-shm"):  # SQLite of another mode, which no asterism uses
+    for suffix in ("-wal", "-shm"):  # files of SQLite's WAL mode, which asterism does not use
         with suppress(FileNotFoundError, IsADirectoryError):
             os.unlink(folder / f"{CATALOG}{suffix}")
     rebuilt, lost = False, 0
     try:
-        facts = _intact_facts(folder)
+        facts = _read_intact_facts(folder)
     except DamagedIndex:
         facts, lost = _rebuild(folder, manifest)
         rebuilt = True
@@ -56,8 +56,8 @@ def mend_catalog(folder: Path) -> tuple[bool, int]:
     return rebuilt, lost
 
 
-def _intact_facts(folder: Path) -> dict[str, dict[str, Any]]:
-    """Views and model of a catalog in which everything is right."""
+def _read_intact_facts(folder: Path) -> dict[str, dict[str, Any]]:
+    """Views and model of an undamaged catalog; raises DamagedIndex otherwise."""
     catalog = Catalog(folder)
     try:
         catalog.recover()
@@ -75,7 +75,7 @@ def _intact_facts(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def _rebuild(folder: Path, manifest: dict[str, Any]) -> tuple[dict[str, dict[str, Any]], int]:
-    """A new catalog of the rows that are left, in place of the damaged one."""
+    """Replace the damaged catalog by a new one with the rows that can be read."""
     making = folder / MAKING
     if is_real_folder(making):
         shutil.rmtree(making)
@@ -89,14 +89,14 @@ def _rebuild(folder: Path, manifest: dict[str, Any]) -> tuple[dict[str, dict[str
             facts = {name: dict(value) for name, value in salvage.facts.items() if name in KEPT_FACTS}
             facts |= {name: manifest[name] for name in ("views", "model") if manifest.get(name)}
             facts.setdefault("model", {})
-            Facts(facts, str(folder / CATALOG)).read("views", Views.from_json)  # needed to encode
+            Facts(facts, str(folder / CATALOG)).read("views", Views.from_json)  # raises if they are lost
             for name, value in facts.items():
                 edit.put_fact(name, value)
             edit.replace_state(_next_state(folder, salvage.state, salvage.numbers))
     finally:
         catalog.close()
     with suppress(FileNotFoundError):
-        os.unlink(folder / f"{CATALOG}-journal")  # of the damaged one: it must not be applied to the new
+        os.unlink(folder / f"{CATALOG}-journal")  # the damaged catalog's journal must not be applied to the new one
     os.replace(making / CATALOG, folder / CATALOG)
     fsync_folder(folder)
     shutil.rmtree(making, ignore_errors=True)
@@ -104,13 +104,13 @@ def _rebuild(folder: Path, manifest: dict[str, Any]) -> tuple[dict[str, dict[str
 
 
 class Salvage:
-    """What is left of a catalog.
+    """The readable rows of a damaged catalog.
 
-    facts by name · state: the newest · numbers of the documents that were copied · expected: how many there were.
+    facts: by name · state: the newest · numbers: of the documents that were copied · expected: how many there were.
     """
 
     def __init__(self, folder: Path, pages: CatalogPages) -> None:
-        """Nothing is read yet."""
+        """Read nothing yet."""
         self.facts: dict[str, dict[str, Any]] = {}
         self.state: State | None = None
         self.numbers: set[int] = set()
@@ -119,17 +119,17 @@ class Salvage:
         self._pages = pages
         self._ids: dict[str, int] = {}
         self._tombstones: set[int] = set()
-        self._superseded = 0  # rows of documents that a later one has replaced
+        self._superseded = 0  # rows of documents that a later row has replaced
 
     @property
     def expected(self) -> int:
-        """Documents; 0 if nothing tells."""
+        """Number of documents before the damage; 0 if unknown."""
         before = self.facts.get(REPAIR, {}).get("documents", 0)
         counted = self.state.documents if self.state is not None else 0
         return max(before if isinstance(before, int) else 0, counted) - self._superseded
 
     def copy_documents(self, edit: CatalogEdit) -> None:
-        """First what pages list; then, of the rest, only documents that segments hold and that are missed."""
+        """Copy the rows that pages list; of the others, only documents that segments hold and that are missing."""
         doubtful: list[Row] = []
         for row in self._pages.rows():
             if len(row.types) == TOMBSTONE and row.listed:
@@ -137,16 +137,16 @@ class Salvage:
             elif len(row.types) == FACT:
                 self._take_fact(row)
             elif len(row.types) == DOCUMENT and row.are_texts(slice(1, 5)):
-                document = self._document(row, row.number) if row.listed else None
+                document = self._read_document(row, row.number) if row.listed else None
                 if document is not None:
                     self._copy(edit, row.number, document)
                 elif len(doubtful) < MOST_DOUBTFUL:
                     doubtful.append(row)
-        missed = self._missed()
+        missed = self._find_missed()
         for row in doubtful:
             others = missed if row.listed and len(missed) <= MOST_MISSED else set()
             for number in {row.number} & missed or others:
-                document = self._document(row, number)
+                document = self._read_document(row, number)
                 if document is not None and document.id not in self._ids:
                     self._copy(edit, number, document)
                     missed = missed - {number}
@@ -169,8 +169,8 @@ class Salvage:
             elif row.listed or name not in self.facts:
                 self.facts[name] = found
 
-    def _document(self, row: Row, number: int) -> Document | None:
-        """The row as the document of a number, perhaps with one byte put right."""
+    def _read_document(self, row: Row, number: int) -> Document | None:
+        """The row as the document `number`, perhaps with one byte corrected; None if its checksum does not match."""
         checksum = row.integer(5)
         content = b"\0".join((str(number).encode(), *row.columns[1:5]))
         right = None if checksum is None else correct_row(content, checksum)
@@ -183,7 +183,7 @@ class Salvage:
         return None
 
     def _copy(self, edit: CatalogEdit, number: int, document: Document) -> None:
-        """Of two documents with one id, the later is the one that counts."""
+        """Copy a document; of two documents with the same id, the later one wins."""
         other = self._ids.get(document.id, -1)
         if other > number or number in self.numbers:
             self._superseded += other > number
@@ -196,8 +196,8 @@ class Salvage:
         self.numbers.add(number)
         self._ids[document.id] = number
 
-    def _missed(self) -> set[int]:
-        """Documents that are alive, as segments and tombstones say, and were not found; none if they do not agree."""
+    def _find_missed(self) -> set[int]:
+        """Documents of segments, without tombstones, that were not found; empty if the tombstones are unclear."""
         if self.state is None:
             return set()
         held: set[int] = set()
@@ -209,7 +209,7 @@ class Salvage:
 
 
 def _next_state(folder: Path, state: State | None, numbers: set[int]) -> State:
-    """The state of a new catalog: all segments of the old one, whose damage is looked for next."""
+    """The state of the new catalog, with all old segments; these are checked in the next step."""
     kept = state or State()
     folders = [int(name.rpartition("-")[2]) for name in os.listdir(folder) if PART.fullmatch(name)]
     return replace(

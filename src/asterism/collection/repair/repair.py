@@ -1,9 +1,9 @@
-"""A damaged collection made whole again: what is intact stays, the rest is made anew from the texts.
+"""Repairs a damaged collection: intact parts stay, the rest is rebuilt from the texts.
 
-  catalog    if something in it is damaged: a new one, from all rows whose checksums are right
-  segments   those that are damaged are left out; documents that no segment holds then are represented again
+  catalog    rebuilt from all rows whose checksums match, if any part of it is damaged
+  segments   damaged ones are dropped; documents that are then in no segment are encoded again
 
-Everything is committed in steps. A repair that is stopped leaves an index that says so, and the next one goes on.
+Each step is committed. An interrupted repair leaves an index that says so, and the next repair continues it.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ import numpy as np
 from ...documents.document import Document
 from ...errors import DamagedIndex, NotAnIndex
 from ...representations import Representations
-from ...settings import cores
+from ...settings import count_threads
 from ...storage.arrays import verify_folders
-from ...storage.faults import writes_reported
+from ...storage.faults import report_write_errors
 from ...storage.folders import sweep_parts
-from ...storage.lock import writing
+from ...storage.lock import hold_writer_lock
 from ...storage.manifest import MANIFEST
 from ..base import Base
 from ..catalog import Catalog
@@ -39,17 +39,17 @@ from ..writer import CollectionWriter
 from .catalog import mend_catalog
 
 BATCH = 256
-DAMAGE = (DamagedIndex, NotAnIndex)  # not: no permission, no descriptors, a newer format
+DAMAGE = (DamagedIndex, NotAnIndex)  # not errors of permission or descriptors, or a newer format
 
-Represent = Callable[[list[Document], Views, dict[str, Any]], Representations]  # of documents, views and model
+Represent = Callable[[list[Document], Views, dict[str, Any]], Representations]  # from documents, views, model
 
 
 @dataclass(frozen=True)
 class Repair:
-    """What was done.
+    """What a repair did.
 
-    catalog: whether it was made anew · dropped: folders that were damaged · represented: documents that were
-    represented again · lost: documents whose own rows were damaged.
+    catalog: whether it was rebuilt · dropped: damaged folders · represented: documents that were encoded again ·
+    lost: documents whose own rows were damaged.
     """
 
     catalog: bool
@@ -59,10 +59,10 @@ class Repair:
 
 
 def repair_collection(folder: Path, represent: Represent, policy: Policy | None = None) -> Repair:
-    """Mend what is damaged; nothing is changed where nothing is."""
+    """Repair what is damaged; an intact collection is not changed."""
     if not any(os.path.lexists(folder / name) for name in (MANIFEST, CATALOG)):
         raise NotAnIndex(f"{folder} holds neither a manifest nor a catalog: expected a folder that asterism built")
-    with writing(folder, PATIENCE), writes_reported(folder):
+    with hold_writer_lock(folder, PATIENCE), report_write_errors(folder):
         rebuilt, lost = mend_catalog(folder)
         catalog = Catalog(folder)
         try:
@@ -79,11 +79,11 @@ def repair_collection(folder: Path, represent: Represent, policy: Policy | None 
 
 
 def _drop_damaged(folder: Path, catalog: Catalog, represent: Represent) -> tuple[str, ...]:
-    """Leave out segments that are damaged; what remains is consistent, and says that a repair goes on."""
+    """Drop damaged segments and commit a consistent state that is marked as under repair."""
     with catalog.reading() as reader:
-        state, numbers, tombstones = reader.state(), reader.all_numbers(), reader.tombstones()
+        state, numbers, tombstones = reader.state(), reader.read_all_numbers(), reader.tombstones()
         views, model = read_views(reader), reader.fact("model")
-    codec, intact = _intact_parts(folder, state, views)
+    codec, intact = _find_intact_parts(folder, state, views)
     held = np.concatenate([np.empty(0, np.int64), *(stored.numbers for stored in intact)])
     deleted = np.setdiff1d(held, numbers)
     kept = len(held) - len(deleted)
@@ -97,7 +97,7 @@ def _drop_damaged(folder: Path, catalog: Catalog, represent: Represent) -> tuple
     with catalog.reading() as reader:
         one = reader.documents(np.setdiff1d(numbers, held)[:1].tolist())
     if one:
-        represent(list(one.values()), views, model)  # before anything is left out: is the model there?
+        represent(list(one.values()), views, model)  # fails before anything is dropped if the model is missing
     mended = replace(
         state,
         documents=kept,
@@ -112,8 +112,8 @@ def _drop_damaged(folder: Path, catalog: Catalog, represent: Represent) -> tuple
     return tuple(sorted(dropped))
 
 
-def _intact_parts(folder: Path, state: State, views: Views) -> tuple[StoredCodec | None, list[StoredSegment]]:
-    """The codec, and segments whose files are all as they were written, with numbers that rise through all of them."""
+def _find_intact_parts(folder: Path, state: State, views: Views) -> tuple[StoredCodec | None, list[StoredSegment]]:
+    """The codec, and the segments whose files are all intact; their numbers ascend over all segments."""
     codec = None
     if state.codec is not None:
         with suppress(*DAMAGE):
@@ -123,7 +123,7 @@ def _intact_parts(folder: Path, state: State, views: Views) -> tuple[StoredCodec
     for part in state.segments:
         with suppress(*DAMAGE):
             stored = open_stored_segment(folder, part, codec)
-            verify_folders(stored.folders, cores(0))
+            verify_folders(stored.folders, count_threads(0))
             numbers = stored.numbers
             rising = len(numbers) > 0 and numbers[0] > last and not (numbers[1:] <= numbers[:-1]).any()
             if rising and numbers[-1] < state.next_number and set(stored.views) == set(views.names):
@@ -133,11 +133,11 @@ def _intact_parts(folder: Path, state: State, views: Views) -> tuple[StoredCodec
 
 
 def _represent_missing(folder: Path, catalog: Catalog, represent: Represent, policy: Policy) -> int:
-    """Documents that no segment holds, a batch at a time; returns how many there were."""
+    """Encode the documents that no segment holds, in batches; returns how many there were."""
     with catalog.reading() as reader:
         views, model, repairing = read_views(reader), reader.fact("model"), reader.fact(REPAIR)
         snapshot = Snapshot.open(folder, reader, reader.state(), None)
-        missing = np.setdiff1d(reader.all_numbers(), snapshot.numbers)
+        missing = np.setdiff1d(reader.read_all_numbers(), snapshot.numbers)
     if not repairing:
         return 0
 

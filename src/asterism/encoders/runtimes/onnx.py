@@ -15,7 +15,7 @@ from onnx import TensorProto
 from ...errors import CheckpointError, EncodingError
 from ...files.regular_files import read_regular
 from ...models.file_hashes import find_cache_folder, find_hashes, write_whole
-from ...settings import Precision, cores
+from ...settings import Precision, count_threads
 from ..batching import Batch
 from ..checkpoints.checkpoint import Checkpoint, Transformer
 from ..checkpoints.weights.tensors import StoredTensor
@@ -94,7 +94,7 @@ def write_model(
     rows, tokens = ids.shape
     inputs = {"ids": ids, "lengths": np.full(rows, tokens, np.int32), "types": ids * 0}
     inputs["pool"] = np.zeros((rows, 1, tokens), np.float32)
-    measured = OnnxSession(measuring.serialise(), folder, cores(0)).run(measuring.ranges, inputs)
+    measured = OnnxSession(measuring.serialise(), folder, count_threads(0)).run(measuring.ranges, inputs)
     if not all(np.isfinite(values).all() for values in measured.values()):
         raise CheckpointError(
             f"{folder}: the states of plain English text are infinite, expected weights of a trained model"

@@ -1,1 +1,1 @@
-"""Dense vectors: one a document."""
+"""Dense vectors: one per document."""

@@ -1,6 +1,6 @@
-"""The eligible documents of a dense segment, made ready for faiss: all, a few copied, or many by a bitmap.
+"""The eligible documents of a dense segment, prepared for faiss: all of them, a copy of a few, or a bitmap of many.
 
-The fewer are eligible, the further a graph is explored, until comparing all of them costs less.
+The fewer documents are eligible, the further a graph is explored, until comparing all of them costs less.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ...storage.faults import damaged
 from ..eligible import Mask
-from .segment import OpenDense, flat_index
+from .segment import OpenDense, make_flat_index
 
 Floats = npt.NDArray[np.float32]
 Numbers = npt.NDArray[np.int64]
@@ -23,11 +23,12 @@ Numbers = npt.NDArray[np.int64]
 class DensePolicy:
     """When the graph is searched, and how far.
 
-    explored    documents of the graph in view, for small k; with half as many some queries found none of the best
-    wider       times k in view, for large k
-    step        comparisons that take as long as one more document in view
-    copied      eligible documents that are copied: at most so many, and
-    small       at most this share of all, because a bitmap is as slow for a few as it is long
+    explored    length of the graph's candidate list (efSearch) for small k; half of it misses all of the best for some
+                queries
+    wider       the same for large k, as a multiple of k
+    step        comparisons that take as long as one more entry of the candidate list
+    copied      eligible documents are copied if there are at most this many, and
+    small       at most this share of all, because the cost of a bitmap depends on its length
     """
 
     explored: int = 256
@@ -37,16 +38,16 @@ class DensePolicy:
     small: float = 0.2
 
     def count_explored(self, k: int, eligible: int, documents: int) -> int:
-        """Documents of the graph that a search keeps in view, if so many of all are eligible."""
+        """Length of the graph's candidate list if `eligible` of the documents are eligible."""
         return max(self.explored, self.wider * k) * documents // eligible
 
     def compares_all(self, k: int, eligible: int, documents: int) -> bool:
-        """Whether the graph would not be faster."""
+        """Whether comparing all eligible documents is at least as fast as the graph."""
         return self.step * self.count_explored(k, eligible, documents) >= eligible
 
 
 class EligibleRows:
-    """Of one segment; serves any number of searches, of several threads at once."""
+    """The eligible documents of one segment, for any number of searches in any number of threads."""
 
     def __init__(self, segment: OpenDense, eligible: Mask | None, policy: DensePolicy) -> None:
         """eligible (documents,); None for all."""
@@ -54,14 +55,14 @@ class EligibleRows:
         self._segment = segment
         self._documents = segment.facts.documents
         self._count = self._documents if eligible is None else int(np.count_nonzero(eligible))
-        self._plan: tuple[int, Any, Any] = (0, None, None)  # kept: faiss's Python objects take a while to make
+        self._plan: tuple[int, Any, Any] = (0, None, None)  # cached: faiss's Python objects are slow to make
         self._copied: tuple[Any, Numbers] | None = None
         self._selector: Any = None
         if eligible is None or self._count in (0, self._documents):
             return
         if self._count <= min(policy.copied, policy.small * self._documents):
             places = np.flatnonzero(eligible)
-            self._copied = flat_index(segment.vectors[places]), places
+            self._copied = make_flat_index(segment.vectors[places]), places
         else:
             import faiss
 
@@ -83,21 +84,21 @@ class EligibleRows:
             everything = self._policy.compares_all(k, self._count, self._documents)
             plan = self._plan = (k, *self._choose_index(k, everything))
         found = _search(*plan[1:], queries, k)
-        if found.min() < 0:  # the graph led to fewer than there are
+        if found.min() < 0:  # the graph found fewer documents than there are
             found = _search(*self._choose_index(k, True), queries, k)
         return self._refuse_missing(found)
 
     def _refuse_missing(self, found: Numbers) -> Numbers:
-        """What was found, if it is as many as there must be: faiss leaves out what cannot be compared."""
+        """Return `found` if it is complete: faiss leaves out vectors that it cannot compare."""
         if found.min() < 0:
             raise damaged(self._segment.folder.path, "has a vector with NaN or infinity")
         return found
 
     def _choose_index(self, k: int, everything: bool) -> tuple[Any, Any]:
-        """An index of faiss and how it is searched: the graph, or everything that is eligible."""
+        """A faiss index and its search parameters: the graph, or a comparison of all eligible documents."""
         import faiss
 
-        index = self._segment.index()
+        index = self._segment.get_index()
         params = None if self._selector is None else faiss.SearchParameters(sel=self._selector)
         if not self._segment.has_graph:
             return index, params

@@ -1,4 +1,4 @@
-"""Several dense segments as one, without the deleted documents."""
+"""Merges dense segments and drops deleted documents."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ CHUNK_ROWS = 4096
 def merge_dense(
     target: Path, parts: Sequence[tuple[OpenDense, Mask]], with_graph: bool, threads: int, chunk_rows: int = CHUNK_ROWS
 ) -> DenseFacts:
-    """The kept documents of several segments, in order, as one."""
+    """Write the kept documents of several segments, in order, as one segment."""
     documents, dimensions = sum(int(kept.sum()) for _, kept in parts), parts[0][0].facts.dimensions
-    return write_dense(target, _kept_rows(parts, chunk_rows), documents, dimensions, with_graph, threads)
+    return write_dense(target, _read_kept_rows(parts, chunk_rows), documents, dimensions, with_graph, threads)
 
 
-def _kept_rows(parts: Sequence[tuple[OpenDense, Mask]], chunk_rows: int) -> Iterator[Halves]:
+def _read_kept_rows(parts: Sequence[tuple[OpenDense, Mask]], chunk_rows: int) -> Iterator[Halves]:
     for part, kept in parts:
         places = np.flatnonzero(kept)
         for start in range(0, len(places), chunk_rows):

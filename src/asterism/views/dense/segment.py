@@ -1,7 +1,7 @@
-"""One dense vector a document: float16 rows, and for many of them a graph that finds the nearest.
+"""One dense vector per document: float16 rows, and a graph if there are many of them.
 
-vectors (documents, d) float16, memory-mapped: what scores come from, and merging.
-levels, neighbours: faiss's HNSW (graph.py), if the segment has many documents.
+vectors (documents, d) float16, memory-mapped: used for scores and for merging.
+levels, neighbours: faiss's HNSW graph (views/dense/graph.py), if the segment has many documents.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .graph import GraphFacts, OpenGraph, open_graph
 
 WIDEST = 1 << 16
 VECTORS = "vectors.npy"
-FORMER_GRAPH = "graph.faiss"  # of format 2: never read; until they are merged, such segments compare all
+FORMER_GRAPH = "graph.faiss"  # of format 2, never read: such segments compare all documents until they are merged
 
 Floats = npt.NDArray[np.float32]
 Halves = npt.NDArray[np.float16]
@@ -31,7 +31,7 @@ Halves = npt.NDArray[np.float16]
 
 @dataclass(frozen=True)
 class DenseFacts:
-    """What the manifest says of a dense segment; graph: None for few documents."""
+    """The manifest's entry for a dense segment; graph: None for few documents."""
 
     documents: int
     dimensions: int
@@ -40,7 +40,7 @@ class DenseFacts:
 
     @classmethod
     def from_facts(cls, facts: Facts) -> DenseFacts:
-        """As it was stored."""
+        """Check and read the stored entry."""
         documents = facts.whole("documents", most=MOST_DOCUMENTS)
         graph = GraphFacts.from_facts(facts.part("graph"), documents) if facts.has("graph") else None
         former = FORMER_GRAPH in facts.part("files").content and "graph" not in facts.content
@@ -50,7 +50,7 @@ class DenseFacts:
 
 @dataclass(frozen=True)
 class OpenDense:
-    """vectors (documents, d), mapped; the graph of many documents."""
+    """vectors (documents, d), mapped; graph: None for few documents."""
 
     facts: DenseFacts
     folder: MappedFolder
@@ -61,31 +61,31 @@ class OpenDense:
 
     @property
     def has_graph(self) -> bool:
-        """Whether there are many documents."""
+        """Whether the segment has a graph, as segments of many documents do."""
         return self.graph is not None
 
     def scores(self, query: Floats, places: npt.NDArray[np.int64]) -> Floats:
-        """Query (d,), places (m,) -> (m,), row by row: a score does not depend on what else is scored."""
+        """Query (d,), places (m,) -> (m,), row by row: a score does not depend on the other rows."""
         rows = self.vectors[places].astype(np.float32)
         scores = np.asarray(np.einsum("ij,j->i", rows, query), np.float32)
         if not np.isfinite(scores).all():
             raise damaged(self.folder.path, "has a vector with NaN or infinity")
         return scores
 
-    def index(self) -> Any:
-        """Faiss's index: the graph, or for few documents all of them. Made at the first search, once."""
+    def get_index(self) -> Any:
+        """The faiss index: the graph, or a flat index for few documents. Made once, at the first search."""
         with self._guard:
             if not self._made:
-                self._made.append(self.graph.index(self.vectors) if self.graph else flat_index(self.vectors))
+                self._made.append(self.graph.make_index(self.vectors) if self.graph else make_flat_index(self.vectors))
             return self._made[0]
 
 
-def flat_index(rows: Halves) -> Any:
-    """Rows (n, d) -> faiss's index of a copy, which compares all."""
+def make_flat_index(rows: Halves) -> Any:
+    """Rows (n, d) -> a flat faiss index of a copy, which compares all rows."""
     import faiss
 
     flat = faiss.IndexScalarQuantizer(rows.shape[1], faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT)
-    flat.add_sa_codes(np.ascontiguousarray(rows).view(np.uint8))  # its codes are the halves themselves
+    flat.add_sa_codes(np.ascontiguousarray(rows).view(np.uint8))  # its codes are the float16 values
     return flat
 
 

@@ -1,4 +1,4 @@
-"""Dense vectors written as one segment, with a graph if there are many."""
+"""Writes dense vectors as one segment, with a graph if there are many."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def write_dense(
     with_graph: bool,
     threads: int,
 ) -> DenseFacts:
-    """Rows (n, d), chunk after chunk, into a folder that does not exist."""
+    """Write chunks of rows (n, d) into a new folder."""
     target.mkdir()
     graph = GraphMaker(dimensions, threads) if with_graph else None
     done = 0
     with ArrayWriter(target / VECTORS, np.float16, (documents, dimensions)) as writer:
         for chunk in chunks:
-            rows = _as_halves(chunk, dimensions, done)
+            rows = _to_halves(chunk, dimensions, done)
             writer.write(rows)
             if graph is not None:
                 graph.add(rows)
@@ -45,13 +45,13 @@ def write_dense(
     return DenseFacts(documents, dimensions, made, files)
 
 
-def _as_halves(chunk: npt.NDArray[Any], dimensions: int, first_row: int) -> Halves:
+def _to_halves(chunk: npt.NDArray[Any], dimensions: int, first_row: int) -> Halves:
     if chunk.ndim != 2 or chunk.shape[1] != dimensions:
         raise VectorsError(f"dense vectors have shape {chunk.shape}, expected (documents, {dimensions})")
     rows = np.asarray(chunk, np.float32)
     check_finite(rows, "the dense vectors", first_row)
     beyond = np.flatnonzero((np.abs(rows) > np.finfo(np.float16).max).any(axis=1))
     if beyond.size:
-        given = f"the dense vectors: row {first_row + beyond[0]} is beyond float16"
+        given = f"the dense vectors: row {first_row + beyond[0]} exceeds float16"
         raise VectorsError(f"{given}, expected numbers up to 65504")
     return rows.astype(np.float16)

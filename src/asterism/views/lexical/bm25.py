@@ -1,8 +1,8 @@
-"""BM25 as a product of two weights: what a count says of a document, and what a term says of a query.
+"""BM25 as a product of two weights: one of a term in a document, and one of a term in a query.
 
 Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009; the idf is Lucene's, which is
-never negative. Of k1 from 0.9 to 1.6 and b from 0.4 to 0.75 these did best on the mean of six English collections, and
-on that of XQuAD's twelve languages.
+never negative. Of k1 from 0.9 to 1.6 and b from 0.4 to 0.75, these gave the best means over six English collections and
+over XQuAD's twelve languages.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ K1 = 0.9
 B = 0.75
 
 
-def saturated(counts: npt.NDArray[Any], lengths: npt.NDArray[np.int64], mean_length: float) -> npt.NDArray[np.float32]:
+def saturate(counts: npt.NDArray[Any], lengths: npt.NDArray[np.int64], mean_length: float) -> npt.NDArray[np.float32]:
     """Counts (n,) of terms, lengths (n,) of the documents they are in -> weights (n,)."""
     if not mean_length > 0:
         raise VectorsError(f"mean_length is {mean_length}, expected a number above 0")
@@ -29,7 +29,7 @@ def saturated(counts: npt.NDArray[Any], lengths: npt.NDArray[np.int64], mean_len
 
 
 def idf(frequencies: npt.NDArray[np.int64], documents: int) -> npt.NDArray[np.float32]:
-    """Documents (n,) that have each term, of how many -> weights (n,) of a query."""
+    """Document frequencies (n,) of terms -> query weights (n,)."""
     weights: npt.NDArray[np.float32] = np.log1p((documents - frequencies + 0.5) / (frequencies + 0.5)).astype(
         np.float32
     )

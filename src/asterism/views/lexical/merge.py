@@ -1,4 +1,4 @@
-"""Several lexical segments as one, without deleted documents: lists joined by term, BM25 weights made anew."""
+"""Merges lexical segments and drops deleted documents: lists are joined by term, BM25 weights are recomputed."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy.typing as npt
 from ...errors import VectorsError
 from ...storage.arrays import forget_pages
 from ..eligible import Mask
-from .bm25 import saturated
+from .bm25 import saturate
 from .segment import CHUNK_POSTINGS, LexicalFacts, OpenLexical, split_lists
-from .writer import Counts, ListsWriter, smallest_type
+from .writer import Counts, ListsWriter, find_smallest_type
 
 
 @dataclass(frozen=True)
 class _Postings:
-    """(n,) each: term ids, rising; documents, rising within a term; weights; counts where there are any."""
+    """(n,) each: term ids, ascending; documents, ascending within a term; weights; counts if there are any."""
 
     terms: npt.NDArray[np.int64]
     documents: npt.NDArray[np.uint32]
@@ -34,19 +34,19 @@ class _Part:
         self.segment = segment
         self._kept = kept
         self._chunk = chunk_postings
-        self.starts = segment.all_starts()
-        self.term_ids = segment.all_term_ids()
+        self.starts = segment.read_starts()
+        self.term_ids = segment.read_term_ids()
         self._numbers = first_document + np.cumsum(kept) - 1
 
-    def range_of(self, term_ids: npt.NDArray[np.int64]) -> tuple[int, int]:
-        """(n,) rising -> the numbers of those that occur here."""
+    def find_range(self, term_ids: npt.NDArray[np.int64]) -> tuple[int, int]:
+        """Term ids (n,) ascending -> the range of this segment's term numbers that covers them."""
         first = np.searchsorted(self.term_ids, term_ids[0])
         return int(first), int(np.searchsorted(self.term_ids, term_ids[-1], side="right"))
 
     def read(self, first: int, last: int) -> _Postings:
-        """What is kept of the lists of terms first..last, which are numbers of this segment."""
+        """The kept postings of the terms numbered first..last in this segment."""
         postings = slice(int(self.starts[first]), int(self.starts[last]))
-        documents = self.segment.documents_of(postings)
+        documents = self.segment.read_list_documents(postings)
         kept = self._kept[documents]
         terms = np.repeat(self.term_ids[first:last], np.diff(self.starts[first : last + 1]))[kept]
         counts = self.segment.counts
@@ -58,7 +58,7 @@ class _Part:
         )
 
     def frequencies(self) -> tuple[npt.NDArray[np.int64], int]:
-        """(terms,) kept documents that have each, and the largest count."""
+        """(terms,) kept documents that contain each term, and the largest count."""
         frequencies = np.zeros(self.segment.facts.terms, np.int64)
         largest = 0
         for first, last in split_lists(self.starts, self._chunk):
@@ -71,11 +71,11 @@ class _Part:
         return frequencies, largest
 
     def lengths(self) -> npt.NDArray[np.int64]:
-        """(kept documents,)."""
+        """(kept documents,) the total of each document's counts."""
         return self.segment.lengths()[self._kept]
 
     def forget(self) -> None:
-        """What is read once, front to back, need not stay in memory."""
+        """Release the mapped pages: each is read only once."""
         for array in (self.segment.list_documents, self.segment.weights, self.segment.counts):
             forget_pages(array)
 
@@ -86,13 +86,13 @@ def merge_lexical(
     mean_length: float | None,
     chunk_postings: int = CHUNK_POSTINGS,
 ) -> LexicalFacts:
-    """The kept documents of several segments, in order, as one in `target`, which does not exist.
+    """Write the kept documents of several segments, in order, as one segment in the new folder `target`.
 
-    The bytes are those that `write_lexical` gives for the same documents; memory is a chunk of postings and some
-    numbers a document and a term. The mean length is that of all documents, None for a model's weights.
+    The bytes equal those that `write_lexical` writes for the same documents. Memory: a chunk of postings and a few
+    numbers per document and per term. mean_length is that of all documents, None for a model's weights.
     """
     if any((mean_length is None) != (segment.facts.count_type == "") for segment, _ in parts):
-        raise VectorsError("a mean length goes with counts of terms: merge segments of one kind, with it or without")
+        raise VectorsError("a mean length needs counts of terms: merge segments that all have counts, or none")
     firsts = np.cumsum([0] + [int(kept.sum()) for _, kept in parts])
     sources = [
         _Part(segment, kept, first, chunk_postings) for (segment, kept), first in zip(parts, firsts, strict=False)
@@ -108,16 +108,16 @@ def merge_lexical(
         largest = max(largest, count)
     used = frequencies > 0
     lengths = np.concatenate([np.empty(0, np.int64), *(part.lengths() for part in sources)])
-    count_type = "" if mean_length is None else smallest_type(largest)
+    count_type = "" if mean_length is None else find_smallest_type(largest)
     written = np.concatenate([[0], np.cumsum(used)])
     with ListsWriter(target, int(firsts[-1]), known[used], frequencies[used], count_type) as writer:
         for first, last in split_lists(np.concatenate([[0], np.cumsum(stored)]), chunk_postings):
             if not used[first:last].any():
                 continue
-            joined = _join([part.read(*part.range_of(known[first:last])) for part in sources])
+            joined = _join([part.read(*part.find_range(known[first:last])) for part in sources])
             weights, counts = joined.weights, joined.counts
             if mean_length is not None and counts is not None:
-                weights = saturated(counts, lengths[joined.documents], mean_length)
+                weights = saturate(counts, lengths[joined.documents], mean_length)
             writer.write(int(written[first]), int(written[last]), joined.documents, weights, counts)
             for part in sources:
                 part.forget()
@@ -125,7 +125,7 @@ def merge_lexical(
 
 
 def _join(parts: Sequence[_Postings]) -> _Postings:
-    """Lists of the same term one after the other, in the order of the parts."""
+    """Concatenate the lists of each term, in the order of the parts."""
     terms = np.concatenate([part.terms for part in parts])
     order = np.argsort(terms, kind="stable")
     counts = [part.counts for part in parts if part.counts is not None]

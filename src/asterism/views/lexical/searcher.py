@@ -1,4 +1,4 @@
-"""Lexical segments, opened: the documents with the largest sum of query weight times document weight."""
+"""Searches lexical segments for the documents with the largest sum of query weight times document weight."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy.typing as npt
 from ...errors import DamagedIndex, SettingError, VectorsError
 from ...kernels import _native, choose_kernels
 from ...representations import LexicalWeights, Representations
-from ...settings import MOST_THREADS, whole_number
-from ...storage.faults import REMEDY, damage_reported
+from ...settings import MOST_THREADS, check_whole_number
+from ...storage.faults import REMEDY, report_damage
 from ..eligible import Mask, check_eligible
 from ..hits import SearchHits
 from .bm25 import idf
 from .segment import OpenLexical
-from .writer import checked_weights
+from .writer import check_weights
 
 LONGEST_QUERY = 8192  # native/lexical/engine.hpp has the same
 
@@ -36,10 +36,10 @@ class LexicalSearcher:
         self.segments = list(segments)
         self.documents = sum(segment.facts.documents for segment in segments)
         self.counted = any(segment.facts.count_type for segment in segments)
-        self._engine = _native.LexicalEngine([segment.native() for segment in segments], choose_kernels())
+        self._engine = _native.LexicalEngine([segment.to_native() for segment in segments], choose_kernels())
 
     def prepare(self, queries: Representations) -> LexicalWeights:
-        """The queries' terms; counts become BM25's weights by how rare each term is now, a model's weights stay."""
+        """The queries' terms. Counts are multiplied by the current idf of each term; a model's weights stay."""
         asked = queries.lexical
         if asked is None:
             raise VectorsError("the queries have no terms")
@@ -49,48 +49,48 @@ class LexicalSearcher:
         return LexicalWeights(asked.offsets, asked.terms, asked.weights * rarity)
 
     def search(self, queries: LexicalWeights, k: int, eligible: Mask | None = None, threads: int = 1) -> SearchHits:
-        """Queries -> ids and scores (n, up to k); documents without any term of a query are no hits."""
-        wanted = min(whole_number("k", k, 1), max(1, self.documents))  # the engine makes room for as many as are wanted
-        workers = whole_number("threads", threads, 1, MOST_THREADS)
-        weights = checked_weights(queries.weights)
+        """Queries -> ids and scores (n, up to k); documents without any term of the query are not returned."""
+        wanted = min(check_whole_number("k", k, 1), max(1, self.documents))  # the engine allocates room for k hits
+        workers = check_whole_number("threads", threads, 1, MOST_THREADS)
+        weights = check_weights(queries.weights)
         longest = int(np.diff(queries.offsets).max(initial=0))
         if longest > LONGEST_QUERY:
             raise VectorsError(f"a query has {longest} terms, expected at most {LONGEST_QUERY}: shorten it")
         mask = check_eligible(eligible, self.documents)
         terms, starts = np.ascontiguousarray(queries.terms), np.ascontiguousarray(queries.offsets)
         begin = time.perf_counter()
-        with damage_reported(self.path):
+        with report_damage(self.path):
             found = self._engine.search_many(terms, weights, starts, wanted, mask, workers)
         return SearchHits(*found, {"lists": time.perf_counter() - begin})
 
     def scores(self, query: Terms, documents: Numbers) -> Floats:
-        """Documents (m,) -> (m,), to the bit as a search scores them."""
-        added = self._added(query, documents)
+        """Documents (m,) -> (m,), bit for bit the scores of a search."""
+        added = self._compute_added(query, documents)
         scores = np.zeros(len(added), np.float32)
         for column in added.T:
             scores += column
         return scores
 
     def explain(self, query: Terms, document: int) -> Floats:
-        """A document -> (1, n) what each term adds to its score."""
-        return self._added(query, np.array([document]))
+        """A document -> (1, n): what each term adds to its score."""
+        return self._compute_added(query, np.array([document]))
 
     def frequencies(self, terms: npt.ArrayLike) -> npt.NDArray[np.int64]:
-        """Terms (n,) -> (n,) documents that have each."""
+        """Terms (n,) -> (n,) documents that contain each."""
         asked = np.asarray(terms, np.int64)
         found = np.zeros(len(asked), np.int64)
         for segment in self.segments:
             found += segment.frequencies(asked)
         return found
 
-    def _added(self, query: Terms, documents: Numbers) -> Floats:
+    def _compute_added(self, query: Terms, documents: Numbers) -> Floats:
         """(m, n): what each term adds to each document."""
         terms, weights = query
         if documents.ndim != 1 or ((documents < 0) | (documents >= self.documents)).any():
             raise SettingError(f"documents are not (m,) numbers from 0 to {self.documents - 1}")
-        with damage_reported(self.path):
+        with report_damage(self.path):
             stored = self._engine.weights_of(np.ascontiguousarray(terms), np.ascontiguousarray(documents, np.int64))
-        added: Floats = stored * checked_weights(weights)
+        added: Floats = stored * check_weights(weights)
         if not np.isfinite(added).all():
-            raise DamagedIndex(f"{self.path}: a weight is no number; {REMEDY}")
+            raise DamagedIndex(f"{self.path}: a weight is not a finite number; {REMEDY}")
         return added

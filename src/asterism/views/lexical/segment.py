@@ -1,10 +1,10 @@
-"""One immutable part of a lexical index: for each term the documents that have it, with weights.
+"""One immutable part of a lexical index: for each term the documents that contain it, with weights.
 
 Arrays (terms T, postings P, documents D, long lists L):
-  term_ids (T,) int64 rising · starts (T + 1,) int64 · largest (T,) float32: the largest weight of each list
-  list_documents (P,) uint32, rising within a list · weights (P,) float32 · counts (P,), for BM25, in the smallest
+  term_ids (T,) int64 ascending · starts (T + 1,) int64 · largest (T,) float32: the largest weight of each list
+  list_documents (P,) uint32, ascending within a list · weights (P,) float32 · counts (P,), for BM25, in the smallest
   unsigned type that holds them all
-  long_terms (L,) uint32: the numbers of the terms whose lists are long; of these also
+  long_terms (L,) uint32: the numbers of the terms whose lists are long; for these also
   rows (L, D) uint8: every document's weight as a share of the largest, in 255 steps, rounded up
   ranks (L, ⌊D / 64⌋ + 1) uint32: how many of the list's documents come before each 64th document
 """
@@ -33,7 +33,7 @@ RANKED = 64  # documents; native/lexical/engine.hpp has the same
 
 @dataclass(frozen=True)
 class LexicalFacts:
-    """What the manifest says of a lexical segment; length: the total of all counts; count_type: "" without counts."""
+    """The manifest's entry for a lexical segment; length: the total of all counts; count_type: "" without counts."""
 
     documents: int
     terms: int
@@ -45,7 +45,7 @@ class LexicalFacts:
 
     @classmethod
     def from_facts(cls, facts: Facts) -> LexicalFacts:
-        """As it was stored."""
+        """Check and read the stored entry."""
         count_type = facts.text("count_type", COUNT_TYPES)
         names = [*ARRAYS, "counts"] if count_type else ARRAYS
         documents, terms = facts.whole("documents", most=MOST_DOCUMENTS), facts.whole("terms")
@@ -62,7 +62,7 @@ class LexicalFacts:
 
 @dataclass(frozen=True)
 class OpenLexical:
-    """The arrays of a lexical segment, memory-mapped, with shapes that belong together."""
+    """The arrays of a lexical segment, memory-mapped, with consistent shapes."""
 
     path: Path
     facts: LexicalFacts
@@ -77,8 +77,8 @@ class OpenLexical:
     rows: npt.NDArray[np.uint8]
     ranks: npt.NDArray[np.uint32]
 
-    def native(self) -> _native.LexicalSegment:
-        """As the native code takes it."""
+    def to_native(self) -> _native.LexicalSegment:
+        """The arrays for the native code."""
         return _native.LexicalSegment(
             documents=self.facts.documents,
             term_ids=self.term_ids,
@@ -92,7 +92,7 @@ class OpenLexical:
         )
 
     def frequencies(self, terms: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Terms (n,) -> (n,) documents that have each."""
+        """Terms (n,) -> (n,) documents that contain each."""
         if not self.facts.terms:
             return np.zeros(len(terms), np.int64)
         places = np.minimum(np.searchsorted(self.term_ids, terms), self.facts.terms - 1)
@@ -101,40 +101,40 @@ class OpenLexical:
             raise DamagedIndex(f"{self.path}: a term's list lies outside its segment; {REMEDY}")
         return np.where(self.term_ids[places] == terms, ends - begins, 0)
 
-    def all_term_ids(self) -> npt.NDArray[np.int64]:
-        """(terms,)."""
+    def read_term_ids(self) -> npt.NDArray[np.int64]:
+        """(terms,) checked to ascend."""
         term_ids = np.array(self.term_ids)
         if (term_ids[1:] <= term_ids[:-1]).any():
-            raise DamagedIndex(f"{self.path}: the terms do not rise; {REMEDY}")
+            raise DamagedIndex(f"{self.path}: the terms are not in ascending order; {REMEDY}")
         return term_ids
 
-    def all_starts(self) -> npt.NDArray[np.int64]:
-        """(terms + 1,)."""
+    def read_starts(self) -> npt.NDArray[np.int64]:
+        """(terms + 1,) where each term's list begins, checked."""
         starts = np.array(self.starts)
         if starts[0] != 0 or starts[-1] != self.facts.postings or (starts[1:] < starts[:-1]).any():
             raise DamagedIndex(f"{self.path}: the terms' lists are not in order; {REMEDY}")
         return starts
 
-    def documents_of(self, postings: slice) -> npt.NDArray[np.uint32]:
-        """The documents of some postings, all of which exist."""
+    def read_list_documents(self, postings: slice) -> npt.NDArray[np.uint32]:
+        """The documents of some postings, checked to exist."""
         documents = self.list_documents[postings]
         if documents.size and int(documents.max()) >= self.facts.documents:
             raise DamagedIndex(f"{self.path}: a term's list names a document that does not exist; {REMEDY}")
         return documents
 
     def lengths(self) -> npt.NDArray[np.int64]:
-        """(documents,) the total of each document's counts; zeros where there are no counts."""
+        """(documents,) the total of each document's counts; zeros if there are no counts."""
         lengths = np.zeros(self.facts.documents, np.int64)
         if self.counts is not None:
             for first in range(0, self.facts.postings, CHUNK_POSTINGS):
                 part = slice(first, first + CHUNK_POSTINGS)
-                total = np.bincount(self.documents_of(part), self.counts[part], self.facts.documents)
+                total = np.bincount(self.read_list_documents(part), self.counts[part], self.facts.documents)
                 lengths += total.astype(np.int64)
         return lengths
 
 
 def open_lexical(target: Path, facts: LexicalFacts) -> OpenLexical:
-    """Map the arrays of a folder and check that their shapes belong together."""
+    """Map the arrays of a folder and check their shapes."""
     inside = MappedFolder(target, facts.files)
     mapped = inside.array
     return OpenLexical(
@@ -154,7 +154,7 @@ def open_lexical(target: Path, facts: LexicalFacts) -> OpenLexical:
 
 
 def split_lists(starts: npt.NDArray[np.int64], postings: int = CHUNK_POSTINGS) -> Iterator[tuple[int, int]]:
-    """(terms + 1,) -> ranges of whole lists, of about so many postings: only a single list may be longer."""
+    """(terms + 1,) -> ranges of whole lists with up to `postings` postings; a single list may have more."""
     first = 0
     while first < len(starts) - 1:
         past = int(np.searchsorted(starts, starts[first] + postings, side="right")) - 1

@@ -1,4 +1,4 @@
-"""Writing a lexical segment: lists of terms, some at a time, become its arrays."""
+"""Writes the arrays of a lexical segment, a few lists at a time."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from ...representations.lexical import LexicalWeights
 from ...storage.arrays import ArrayWriter, write_arrays
 from ...storage.folders import fsync_folder
 from ..tokens.segment import MOST_DOCUMENTS
-from .bm25 import saturated
+from .bm25 import saturate
 from .segment import RANKED, LexicalFacts, split_lists
 
-LONG_SHARE = 16  # a list is long that has one document in so many: a row is quicker to add up from here on
-LARGEST_WEIGHT = 1e15  # products of two, and sums of those, stay far from float32's end
+LONG_SHARE = 16  # a list is long if it has at least one in 16 documents: from here on, adding up a row is faster
+LARGEST_WEIGHT = 1e15  # sums of products of two such weights stay far below the maximum of float32
 
 Counts = npt.NDArray[np.unsignedinteger]
 
 
 class ListsWriter:
-    """The files of a segment in a new folder `target`: term_ids (T,) and frequencies (T,) are known in advance."""
+    """Writes a segment into the new folder `target`; term_ids (T,) and frequencies (T,) are known in advance."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class ListsWriter:
         frequencies: npt.NDArray[np.int64],
         count_type: str,
     ) -> None:
-        """Write the small arrays, open the others."""
+        """Write the small arrays and open the others."""
         if documents > MOST_DOCUMENTS:
             raise VectorsError(f"{documents} documents were given, expected at most {MOST_DOCUMENTS} in one segment")
         target.mkdir()
@@ -70,7 +70,7 @@ class ListsWriter:
         weights: npt.NDArray[np.float32],
         counts: Counts | None,
     ) -> None:
-        """The postings of the lists of terms first..last, which follow those written before."""
+        """Append the postings of the terms first..last."""
         self._writers["list_documents"].write(documents)
         self._writers["weights"].write(weights)
         if counts is not None:
@@ -86,7 +86,7 @@ class ListsWriter:
             self._writers["ranks"].write(np.searchsorted(documents[part], places))
 
     def close(self, length: int) -> LexicalFacts:
-        """Make it durable; `length` is the total of the counts."""
+        """Flush everything to disk; `length` is the total of the counts."""
         files = self._files | {f"{name}.npy": writer.close() for name, writer in self._writers.items()}
         files |= write_arrays(self._target, {"largest": np.concatenate(self._largest)})
         fsync_folder(self._target)
@@ -95,30 +95,30 @@ class ListsWriter:
         return LexicalFacts(self._documents, terms, postings, long_lists, length, self._count_type, files)
 
     def __enter__(self) -> ListsWriter:
-        """For use in a with statement: the files are closed whatever happens."""
+        """Close the files when the with block ends, also after an error."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the handles; `close` has the facts."""
+        """Close the files; `close` returns the facts."""
         self._closing.close()
 
 
 def write_lexical(target: Path, entries: LexicalWeights, mean_length: float | None) -> LexicalFacts:
-    """The entries of documents as a segment in `target`, which does not exist.
+    """Write the entries of documents as a segment in the new folder `target`.
 
-    With a mean length the weights are counts of terms, and what is searched is their BM25 share. Weights of 0 go.
+    With a mean length the weights are counts of terms, and their BM25 weights are stored too. Weights of 0 are dropped.
     """
     if mean_length is not None and (entries.weights != np.floor(entries.weights)).any():
-        raise VectorsError("counts of terms are not whole numbers, as BM25 needs them")
-    kept = checked_weights(entries.weights) > 0
+        raise VectorsError("counts of terms are not whole numbers, which BM25 needs")
+    kept = check_weights(entries.weights) > 0
     documents = np.repeat(np.arange(len(entries), dtype=np.uint32), np.diff(entries.offsets))[kept]
     weights = entries.weights[kept]
     order = np.argsort(entries.terms[kept], kind="stable")
     term_ids, frequencies = np.unique(entries.terms[kept], return_counts=True)
     lengths = np.bincount(documents, weights, len(entries)).astype(np.int64)
-    count_type = "" if mean_length is None else smallest_type(weights.max(initial=0))
+    count_type = "" if mean_length is None else find_smallest_type(weights.max(initial=0))
     with ListsWriter(target, len(entries), term_ids, frequencies, count_type) as writer:
         for first, last in split_lists(writer.starts):
             chosen = order[writer.starts[first] : writer.starts[last]]
@@ -127,17 +127,17 @@ def write_lexical(target: Path, entries: LexicalWeights, mean_length: float | No
                 writer.write(first, last, found, values, None)
             else:
                 counts = values.astype(count_type)
-                writer.write(first, last, found, saturated(counts, lengths[found], mean_length), counts)
+                writer.write(first, last, found, saturate(counts, lengths[found], mean_length), counts)
         return writer.close(0 if mean_length is None else int(lengths.sum()))
 
 
-def smallest_type(largest: float) -> str:
+def find_smallest_type(largest: float) -> str:
     """The name of the smallest unsigned type that holds counts up to `largest`."""
     return np.min_scalar_type(int(largest)).name
 
 
-def checked_weights(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """(n,) of documents or queries: none is negative or so large that scores overflow."""
+def check_weights(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """(n,) of documents or queries; refuse negative weights and weights so large that scores could overflow."""
     if weights.size and not 0 <= weights.min() <= weights.max() <= LARGEST_WEIGHT:
         found = f"{weights.min()} to {weights.max()}"
         raise VectorsError(f"weights from {found} were given, expected numbers from 0 to {LARGEST_WEIGHT:g}")

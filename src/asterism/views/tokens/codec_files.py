@@ -1,4 +1,4 @@
-"""The codec of a token index: trained on the sample, written once, opened with the index."""
+"""The files of a token index's codec: trained on the sample, written once, read when the index is opened."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from ...storage.arrays import read_array, write_arrays
 from ...storage.facts import Facts, FileFacts
 from ...storage.faults import damaged
 from ...storage.folders import fsync_folder
-from .clustering import Centroids, centroid_count, train
+from .clustering import Centroids, choose_centroid_count, train
 from .residual_codec import (
     ROUNDS_OTHER,
     UNIT_BYTES,
     ResidualCodec,
-    gaussian_codec,
-    padded_width,
-    quantile_codec,
-    rotation_signs,
+    compute_padded_width,
+    draw_rotation_signs,
+    make_gaussian_codec,
+    make_quantile_codec,
 )
 from .stream import Sample
 
 WIDEST_VECTOR = 4096
 LEVELS = 64
-LARGEST = 1e17  # of what follows from vectors up to 1e15, in up to 4,096 dimensions
+LARGEST = 1e17  # bound for values derived from vectors of up to 1e15, in up to 4,096 dimensions
 LARGEST_SQUARE = 1e34
 
 OWN_ARRAYS: dict[str, tuple[npt.DTypeLike, int]] = {
@@ -49,22 +49,22 @@ CENTROID_ARRAYS: dict[str, tuple[npt.DTypeLike, int]] = {
 
 
 def train_codec(sample: Sample, settings: TokenBuild, threads: int) -> ResidualCodec:
-    """Rotation, centroids and levels for the sampled vectors."""
+    """Choose the rotation and train centroids and levels on the sampled vectors."""
     if sample.dimensions > WIDEST_VECTOR:
         raise VectorsError(f"the vectors have {sample.dimensions} dimensions, expected at most {WIDEST_VECTOR}")
     rng = np.random.default_rng(settings.seed)
     quantile = settings.levels == "quantile"
-    signs = rotation_signs(sample.dimensions, rng)[: 0 if quantile else None]
-    rows = sample.take_rotated(signs, padded_width(sample.dimensions, settings.bits), threads)
-    count = min(settings.centroids, len(rows)) or centroid_count(sample.tokens, len(rows))
+    signs = draw_rotation_signs(sample.dimensions, rng)[: 0 if quantile else None]
+    rows = sample.take_rotated(signs, compute_padded_width(sample.dimensions, settings.bits), threads)
+    count = min(settings.centroids, len(rows)) or choose_centroid_count(sample.tokens, len(rows))
     centroids = train(rows, count, rng, threads)
     if quantile and settings.bits < 16:
-        return quantile_codec(centroids, rows, settings.bits, threads)
-    return gaussian_codec(centroids, signs, rows, settings.bits)
+        return make_quantile_codec(centroids, rows, settings.bits, threads)
+    return make_gaussian_codec(centroids, signs, rows, settings.bits)
 
 
 def write_codec(folder: Path, codec: ResidualCodec) -> dict[str, Any]:
-    """Into a new folder; returns what the manifest keeps."""
+    """Write a codec into a new folder; returns its entry for the manifest."""
     folder.mkdir()
     own = {name: getattr(codec, name) for name in OWN_ARRAYS}
     files = write_arrays(folder, own | {name: getattr(codec.centroids, name) for name in CENTROID_ARRAYS})
@@ -72,25 +72,25 @@ def write_codec(folder: Path, codec: ResidualCodec) -> dict[str, Any]:
     return {"dimensions": codec.dimensions, "step": codec.step, "zero": codec.zero, "files": files}
 
 
-def codec_files(facts: Facts) -> FileFacts:
-    """Sizes and checksums, as the manifest has them."""
+def list_codec_files(facts: Facts) -> FileFacts:
+    """Sizes and checksums of the codec's files, from the manifest."""
     return facts.files(f"{name}.npy" for name in (*OWN_ARRAYS, *CENTROID_ARRAYS))
 
 
 def open_codec(folder: Path, facts: Facts, settings: TokenBuild) -> ResidualCodec:
-    """Read whole and verified: it is small, and everything depends on it."""
-    files = codec_files(facts)
+    """Read and verify a codec completely: it is small, and everything depends on it."""
+    files = list_codec_files(facts)
     if not is_real_folder(folder):
-        raise damaged(folder, "is no folder")
+        raise damaged(folder, "is not a folder")
 
-    def loaded(arrays: dict[str, tuple[npt.DTypeLike, int]]) -> dict[str, npt.NDArray[Any]]:
+    def load(arrays: dict[str, tuple[npt.DTypeLike, int]]) -> dict[str, npt.NDArray[Any]]:
         return {
             name: read_array(folder / f"{name}.npy", files[f"{name}.npy"], dtype, dimensions)
             for name, (dtype, dimensions) in arrays.items()
         }
 
-    centroids = Centroids(dimensions=facts.whole("dimensions", 1, WIDEST_VECTOR), **loaded(CENTROID_ARRAYS))
-    own = loaded(OWN_ARRAYS)
+    centroids = Centroids(dimensions=facts.whole("dimensions", 1, WIDEST_VECTOR), **load(CENTROID_ARRAYS))
+    own = load(OWN_ARRAYS)
     codec = ResidualCodec(
         settings.bits,
         centroids,
@@ -102,15 +102,15 @@ def open_codec(folder: Path, facts: Facts, settings: TokenBuild) -> ResidualCode
         scales_whole_vector=settings.levels == "quantile",
     )
     if not (_shapes_fit(codec) and _values_are_usable(codec)):
-        raise damaged(folder, "holds arrays that do not belong together")
+        raise damaged(folder, "holds arrays that do not fit together")
     return codec
 
 
 def _shapes_fit(codec: ResidualCodec) -> bool:
-    """At least one centroid, in groups that have all of them in order."""
+    """At least one centroid; the groups cover all of them in order."""
     centroids, bits = codec.centroids, codec.bits
     count, groups = len(centroids.half_norms), len(centroids.group_rows)
-    width = padded_width(centroids.dimensions, bits)
+    width = compute_padded_width(centroids.dimensions, bits)
     return (
         count > 0
         and groups > 0
@@ -130,7 +130,7 @@ def _shapes_fit(codec: ResidualCodec) -> bool:
 
 
 def _values_are_usable(codec: ResidualCodec) -> bool:
-    """Levels that exist, signs that are signs, and numbers whose products stay finite."""
+    """Levels in range, signs that are ±1, and numbers whose products stay finite."""
     centroids = codec.centroids
     positive = (centroids.scales, centroids.half_norms, centroids.group_scales, centroids.group_half_norms)
     return (

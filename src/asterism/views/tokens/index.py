@@ -1,9 +1,9 @@
-"""The token index: many vectors a document, searched by MaxSim.
+"""The token index: many vectors per document, searched by MaxSim.
 
 x.tokens/
   manifest.json     settings, codec and segments with their files' sizes and checksums
   codec/            centroids, rotation, levels (immutable)
-  segment-000001/   codes in document order, inverted lists (immutable); `add` makes the next
+  segment-000001/   codes in document order, inverted lists (immutable); `add` writes the next one
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ import numpy.typing as npt
 
 from ...errors import IndexExists, IndexFolderError, VectorsError
 from ...representations.token_vectors import TokenVectors
-from ...settings import TokenBuild, TokenSearch, cores
+from ...settings import TokenBuild, TokenSearch, count_threads
 from ...storage.arrays import verify_file, verify_folders
 from ...storage.facts import Facts
-from ...storage.faults import damaged, refuse_lost_pages, writes_reported
-from ...storage.folders import PART, folder_in_the_making, remove_part, sweep_parts
-from ...storage.lock import writing
+from ...storage.faults import damaged, refuse_lost_pages, report_write_errors
+from ...storage.folders import PART, make_folder_beside, remove_part, sweep_parts
+from ...storage.lock import hold_writer_lock
 from ...storage.manifest import read_manifest, write_manifest
 from ..eligible import Mask
 from ..hits import SearchHits
-from ..young_segments import first_young
-from .codec_files import codec_files, open_codec, train_codec, write_codec
+from ..young_segments import find_first_young
+from .codec_files import list_codec_files, open_codec, train_codec, write_codec
 from .merge import KeptTokens, merge_tokens
 from .searcher import TokenSearcher
 from .segment import OpenTokens, TokenFacts, open_tokens
@@ -43,7 +43,7 @@ SEGMENT = "segment"
 
 
 class TokenIndex:
-    """Token vectors on disk, memory-mapped; `build` or `open` make one."""
+    """Token vectors on disk, memory-mapped. Made by `build` and `open`."""
 
     def __init__(self, path: Path, manifest: Facts) -> None:
         """Map the files named by a manifest; use `open`."""
@@ -51,7 +51,7 @@ class TokenIndex:
         self.settings = manifest.read("settings", TokenBuild.from_json)
         self._manifest = manifest
         self._codec = open_codec(path / CODEC, manifest.part("codec"), self.settings)
-        self._parts = [self._open_segment(_named(facts)) for facts in manifest.parts("segments")]
+        self._parts = [self._open_segment(_check_name(facts)) for facts in manifest.parts("segments")]
         self._segments = [part.facts for part in self._parts]
         if len({facts.name for facts in self._segments}) < len(self._segments):
             raise damaged(path, "names a segment twice")
@@ -67,47 +67,47 @@ class TokenIndex:
     ) -> TokenIndex:
         """Build an index at `path`, which must not exist, from vectors that are read twice; settings: TokenBuild.
 
-        Everything is written beside `path` and renamed at the end: a build that is killed leaves no index.
+        Everything is written to a folder beside `path` that is renamed at the end: a killed build leaves no index.
         """
         target = Path(path)
         chosen = TokenBuild.from_json(settings)
         if os.path.lexists(target):
             raise IndexExists(f"{target} exists already: choose another path, open it, or remove it first")
-        with folder_in_the_making(target) as temporary, writes_reported(target):
+        with make_folder_beside(target) as temporary, report_write_errors(target):
             _write_index(temporary, vectors, chosen)
         return cls.open(target)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> TokenIndex:
-        """Open an index: reads manifest, codec, headers and where lists begin; maps the rest."""
+        """Open an index: read the manifest, the codec, headers and list starts; map the rest."""
         folder = Path(path)
         return cls(folder, read_manifest(folder, KIND, VERSION))
 
     def add(self, vectors: TokenVectors | Iterable[TokenVectors]) -> TokenIndex:
-        """Append documents with the same codec; returns the index that sees them.
+        """Append documents, encoded with the same codec; returns an index that includes them.
 
-        They are a new segment, merged with the last ones where these are small. This object goes on seeing what it saw:
-        a snapshot.
+        They become a new segment, which is merged with the last ones if those are small. This object does not change:
+        it is a snapshot.
         """
-        with writing(self.path), writes_reported(self.path):
+        with hold_writer_lock(self.path), report_write_errors(self.path):
             now = TokenIndex.open(self.path)
             if now._manifest.content["codec"] != self._manifest.content["codec"]:
                 raise IndexFolderError(f"{self.path} was replaced since it was opened: open it again, then add")
             known = {facts.name for facts in now._segments}
             sweep_parts(self.path, known)
             try:
-                segments = now._grown(vectors)
+                segments = now._append(vectors)
                 refuse_lost_pages(self.path)
             except BaseException:
                 sweep_parts(self.path, known)
                 raise
             write_manifest(self.path, {**now._manifest.content, "segments": [asdict(facts) for facts in segments]})
             for name in known - {facts.name for facts in segments}:
-                remove_part(self.path, name)  # who has it mapped goes on reading it
+                remove_part(self.path, name)  # processes that have mapped it can still read it
         return TokenIndex.open(self.path)
 
-    def _grown(self, vectors: TokenVectors | Iterable[TokenVectors]) -> list[TokenFacts]:
-        """The segments with the new documents; of those that are merged, what is read is verified first."""
+    def _append(self, vectors: TokenVectors | Iterable[TokenVectors]) -> list[TokenFacts]:
+        """Write the new documents and return all segments; segments are verified before they are merged."""
         number = max((int(facts.name.rpartition("-")[2]) for facts in self._segments), default=0) + 1
         stream = TokenStream(vectors, self.path)
         try:
@@ -115,10 +115,10 @@ class TokenIndex:
         finally:
             stream.close()
         parts = [*self._parts, open_tokens(self.path, new, self._codec, self.settings)]
-        first = first_young([part.facts.documents + part.facts.tokens for part in parts])
+        first = find_first_young([part.facts.documents + part.facts.tokens for part in parts])
         if first == len(parts) - 1:
             return [part.facts for part in parts]
-        verify_folders((part.folder for part in parts[first:]), cores(self.settings.threads))
+        verify_folders((part.folder for part in parts[first:]), count_threads(self.settings.threads))
         kept = [KeptTokens(part, np.ones(part.facts.documents, bool)) for part in parts[first:]]
         merged = merge_tokens(self.path, f"{SEGMENT}-{number + 1:06d}", kept, self._codec)
         remove_part(self.path, new.name)
@@ -133,7 +133,7 @@ class TokenIndex:
             tokens += len(chunk.flat)
         if documents == 0:
             raise VectorsError("zero documents were given, expected at least one")
-        threads = cores(self.settings.threads)
+        threads = count_threads(self.settings.threads)
         return write_tokens(self.path, name, stream, documents, tokens, self._codec, self.settings, threads)
 
     def search(
@@ -158,29 +158,29 @@ class TokenIndex:
     ) -> SearchHits:
         """Queries, each (tokens, d) -> ids and scores (n, k), padded with -1 and -inf.
 
-        `threads` share the queries, one each at a time; the settings' own number of threads is not used.
+        `threads` share the queries, one at a time each; settings.threads is ignored.
         """
         searcher = self._searcher.with_settings(settings)
         return searcher.search(searcher.gather(queries), k, eligible, threads)
 
     def check(self) -> None:
-        """Read every file and compare its checksum; raises DamagedIndex at the first that differs."""
-        for name, facts in codec_files(self._manifest.part("codec")).items():
+        """Read every file and compare its checksum; raises DamagedIndex for the first that differs."""
+        for name, facts in list_codec_files(self._manifest.part("codec")).items():
             verify_file(self.path / CODEC / name, facts)
-        verify_folders((part.folder for part in self._parts), cores(0))
+        verify_folders((part.folder for part in self._parts), count_threads(0))
 
     def __len__(self) -> int:
-        """Documents."""
+        """Number of documents."""
         return sum(facts.documents for facts in self._segments)
 
     @property
     def tokens(self) -> int:
-        """Vectors in all."""
+        """Number of vectors."""
         return sum(facts.tokens for facts in self._segments)
 
     @property
     def dimensions(self) -> int:
-        """Of a vector."""
+        """Dimensions of a vector."""
         return self._codec.dimensions
 
     @property
@@ -191,12 +191,12 @@ class TokenIndex:
     @property
     def bytes(self) -> int:
         """Size of all files."""
-        codec = sum(facts["bytes"] for facts in codec_files(self._manifest.part("codec")).values())
+        codec = sum(facts["bytes"] for facts in list_codec_files(self._manifest.part("codec")).values())
         return codec + sum(part.folder.bytes for part in self._parts)
 
 
-def _named(facts: Facts) -> Facts:
-    """A segment's facts, if its name is one that a segment can have."""
+def _check_name(facts: Facts) -> Facts:
+    """A segment's facts, after a check that its name is a valid segment name."""
     name = facts.text("name")
     if not PART.fullmatch(name) or not name.startswith(f"{SEGMENT}-"):
         raise damaged(facts.where, f"names {name[:60]!r}, expected a segment with a number")
@@ -205,7 +205,7 @@ def _named(facts: Facts) -> Facts:
 
 def _write_index(folder: Path, vectors: TokenVectors | Iterable[TokenVectors], settings: TokenBuild) -> None:
     stream = TokenStream(vectors, folder)
-    threads = cores(settings.threads)
+    threads = count_threads(settings.threads)
     try:
         sample = Sample(stream, settings.seed)
         codec = train_codec(sample, settings, threads)
@@ -214,6 +214,6 @@ def _write_index(folder: Path, vectors: TokenVectors | Iterable[TokenVectors], s
         facts = write_tokens(folder, name, stream, sample.documents, sample.tokens, codec, settings, threads)
     finally:
         stream.close()
-    kept = {name: value for name, value in asdict(settings).items() if name != "threads"}  # they change no byte
+    kept = {name: value for name, value in asdict(settings).items() if name != "threads"}  # does not change the files
     content = {"kind": KIND, "version": VERSION, "settings": kept}
     write_manifest(folder, {**content, "codec": codec_facts, "segments": [asdict(facts)]})

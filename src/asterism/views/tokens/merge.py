@@ -1,4 +1,4 @@
-"""Several segments of one codec as one, without the deleted documents: codes are copied, lists are made anew."""
+"""Merges segments of one codec and drops deleted documents: codes are copied, lists are rebuilt."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from ...storage.folders import fsync_folder
 from ..eligible import Mask
 from .residual_codec import ResidualCodec
 from .segment import OpenTokens, TokenFacts
-from .writer import inverted_lists
+from .writer import make_inverted_lists
 
 CHUNK_TOKENS = 1 << 14
 
 
 @dataclass(frozen=True)
 class KeptTokens:
-    """A segment, which of its documents are kept (documents,), and how many vectors are read at once, about."""
+    """A segment, which of its documents are kept (documents,), and about how many vectors are read at once."""
 
     segment: OpenTokens
     kept: Mask
     chunk_tokens: int = CHUNK_TOKENS
 
     def lengths(self) -> npt.NDArray[np.int64]:
-        """(kept documents,) vectors of each."""
-        return np.diff(self.segment.all_offsets())[self.kept]
+        """(kept documents,) number of vectors of each."""
+        return np.diff(self.segment.read_offsets())[self.kept]
 
     def rows(self) -> Iterator[npt.NDArray[np.int64]]:
-        """The places of the kept documents' vectors, in order, in chunks that never cut a document."""
-        offsets = self.segment.all_offsets()
+        """The rows of the kept documents' vectors, in order, in chunks of whole documents."""
+        offsets = self.segment.read_offsets()
         begins, lengths = offsets[:-1][self.kept], self.lengths()
         ends = np.cumsum(lengths)
         first = 0
@@ -51,16 +51,16 @@ class KeptTokens:
             first = last
 
     def forget(self) -> None:
-        """What is read once, front to back, need not stay in memory."""
+        """Release the mapped pages: each is read only once."""
         for array in (self.segment.codes, self.segment.fine, self.segment.scales, self.segment.centroids):
             forget_pages(array)
 
 
 class KeptVectors:
-    """The vectors of kept documents, decoded where they are codes; can be read any number of times."""
+    """The vectors of kept documents, decoded if they are codes; can be iterated any number of times."""
 
     def __init__(self, parts: Sequence[KeptTokens], codec: ResidualCodec) -> None:
-        """All parts have this codec."""
+        """All parts must use this codec."""
         self._parts = parts
         self._codec = codec
 
@@ -71,21 +71,21 @@ class KeptVectors:
             for rows in part.rows():
                 ends = np.cumsum(lengths[first:])
                 count = int(np.searchsorted(ends, len(rows), side="right"))
-                yield TokenVectors(self._floats(part.segment, rows), np.concatenate([[0], ends[:count]]))
+                yield TokenVectors(self._decode_rows(part.segment, rows), np.concatenate([[0], ends[:count]]))
                 part.forget()
                 first += count
 
-    def _floats(self, segment: OpenTokens, rows: npt.NDArray[np.int64]) -> FloatArray:
+    def _decode_rows(self, segment: OpenTokens, rows: npt.NDArray[np.int64]) -> FloatArray:
         stored: npt.NDArray[Any] = segment.codes[rows] if segment.fine is None else segment.fine[rows]
         if segment.scales is not None and segment.fine is None:
-            stored = self._codec.decode(stored, segment.scales[rows], segment.centroids_of(rows))
+            stored = self._codec.decode(stored, segment.scales[rows], segment.read_centroids(rows))
         if find_unusable_row(stored) is not None:
-            raise DamagedIndex(f"{segment.facts.name}: a vector is beyond what was stored; {REMEDY}")
+            raise DamagedIndex(f"{segment.facts.name}: a vector has NaN or numbers that are too large; {REMEDY}")
         return stored
 
 
 def merge_tokens(folder: Path, name: str, parts: Sequence[KeptTokens], codec: ResidualCodec) -> TokenFacts:
-    """Into folder/name, which does not exist; memory is a chunk, and up to 16 bytes a token for the lists."""
+    """Write the new folder folder/name. Memory: a chunk, and up to 16 bytes per token for the lists."""
     target = folder / name
     target.mkdir()
     lengths = np.concatenate([part.lengths() for part in parts])
@@ -101,14 +101,14 @@ def merge_tokens(folder: Path, name: str, parts: Sequence[KeptTokens], codec: Re
         done = 0
         for part in parts:
             for rows in part.rows():
-                nearest[done : done + len(rows)] = part.segment.centroids_of(rows)
+                nearest[done : done + len(rows)] = part.segment.read_centroids(rows)
                 done += len(rows)
                 for key, writer in writers.items():
                     writer.write(getattr(part.segment, key)[rows])
                 part.forget()
         files = {f"{key}.npy": writer.close() for key, writer in writers.items()}
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    small = inverted_lists(nearest, offsets, len(codec.centroids))
+    small = make_inverted_lists(nearest, offsets, len(codec.centroids))
     if parts[0].segment.offsets is not None:
         small["offsets"] = offsets
     files.update(write_arrays(target, small))

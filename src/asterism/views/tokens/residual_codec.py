@@ -1,11 +1,11 @@
-"""How a token vector is stored: a centroid and a code of the residual, a few bits a dimension.
+"""How a token vector is stored: a centroid and a code of the residual, a few bits per dimension.
 
 Two kinds of levels:
   gaussian   vectors are rotated at random, so that a residual's coordinates are nearly normal; Lloyd–Max levels of
-             the normal distribution; a scale a vector that makes the decoded residual's projection on the true one
+             the normal distribution; a scale per vector that makes the decoded residual's projection on the true one
              unbiased (RaBitQ, Gao & Long 2024).
   quantile   ColBERTv2: no rotation; cutoffs and levels are quantiles of all residual coordinates pooled; the decoded
-             vector is brought to unit length. (Levels are rounded to a grid of 64 steps, as all levels are here.)
+             vector is normalised. (Levels are rounded to a grid of 64 steps, as all levels are here.)
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ...errors import VectorsError
 from ...kernels import _native, choose_kernels, reference
 from ...representations.token_vectors import FloatArray
 from ...settings import Bits
-from .clustering import CENTROID_ZERO, Centroids, assign, decode_levels, grouped
+from .clustering import CENTROID_ZERO, Centroids, assign, decode_levels, group_centroids
 from .signed_rows import SignedRows
 
 Floats = npt.NDArray[np.float32]
@@ -34,13 +34,13 @@ SMALLEST_SCALE = float(np.finfo(np.float16).smallest_subnormal)
 UNIT_BYTES = 16  # native/kernels/kernels.hpp: kUnit
 
 
-def padded_width(dimensions: int, bits: int) -> int:
-    """Bytes of an unpacked row: dimensions up to whole units of a code, and whole vectors of 32."""
+def compute_padded_width(dimensions: int, bits: int) -> int:
+    """Bytes of an unpacked row: the dimensions, rounded up to whole code units and to a multiple of 32."""
     step = UNIT_BYTES * 8 // bits if bits < 16 else 32
     return -(-dimensions // max(step, 32)) * max(step, 32)
 
 
-def rotation_signs(dimensions: int, rng: np.random.Generator) -> Floats:
+def draw_rotation_signs(dimensions: int, rng: np.random.Generator) -> Floats:
     """(rounds, d) of ±1: the random part of the rotation."""
     power_of_two = dimensions & (dimensions - 1) == 0
     rounds = ROUNDS_POWER_OF_TWO if power_of_two else ROUNDS_OTHER
@@ -62,7 +62,7 @@ def lloyd_max(bits: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float6
 
 @dataclass(frozen=True)
 class ResidualCodec:
-    """Everything needed to store and to compare: centroids, rotation, levels.
+    """Everything that is needed to store and compare vectors: centroids, rotation, levels.
 
     signs (rounds, d) · level_bytes (16,) level of each code · cutoffs (2^b - 1,) ·
     decoded residual = token scale · step · (level - zero).
@@ -79,28 +79,28 @@ class ResidualCodec:
 
     @cached_property
     def dimensions(self) -> int:
-        """Of a vector."""
+        """Dimensions of a vector."""
         return self.centroids.dimensions
 
     @property
     def row_bytes(self) -> int:
-        """Of one packed code."""
+        """Bytes of one packed code."""
         return int(self.centroids.rows.shape[1]) * self.bits // 8
 
     @cached_property
     def is_flat(self) -> bool:
-        """Floats under one centroid: nothing was trained."""
+        """Whether vectors are stored as floats with a single centroid: nothing was trained."""
         return self.bits >= 16 and len(self.centroids) == 1
 
     @property
     def code_format(self) -> reference.CodeFormat:
-        """As the reference kernels take it."""
+        """The format of the codes, for the reference kernels."""
         return reference.CodeFormat(self.bits, self.level_bytes, self.step, self.zero, self.scales_whole_vector)
 
-    def native(self) -> _native.Codec:
-        """As the native code takes it."""
+    def to_native(self) -> _native.Codec:
+        """The codec for the native code."""
         return _native.Codec(
-            centroids=self.centroids.native(),
+            centroids=self.centroids.to_native(),
             signs=self.signs,
             levels=self.level_bytes,
             cutoffs=self.cutoffs,
@@ -111,69 +111,70 @@ class ResidualCodec:
             scales_whole_vector=self.scales_whole_vector,
         )
 
-    def rotated(self, rows: FloatArray, threads: int) -> Floats:
-        """(n, d) a rotated copy."""
-        return rotated(rows, self.signs, threads)
+    def rotate(self, rows: FloatArray, threads: int) -> Floats:
+        """Rows (n, d) -> (n, d) a rotated float32 copy."""
+        return rotate(rows, self.signs, threads)
 
-    def nearest(self, rotated: Floats, threads: int) -> npt.NDArray[np.uint32]:
+    def find_nearest(self, rotated: Floats, threads: int) -> npt.NDArray[np.uint32]:
         """Rotated rows (n, d) -> (n,) their centroids."""
-        return assign(self.centroids, SignedRows.of(rotated, self.centroids.rows.shape[1], threads), threads)
+        return assign(self.centroids, SignedRows.from_floats(rotated, self.centroids.rows.shape[1], threads), threads)
 
     def encode(
         self, rotated: Floats, nearest: npt.NDArray[np.uint32], threads: int
     ) -> tuple[npt.NDArray[np.uint8], Floats]:
         """Rotated rows (n, d) and their centroids (n,) -> codes (n, row_bytes), scales (n,).
 
-        A vector too long or too short for its scale to be stored as float16 is refused.
+        Refuses a vector whose scale does not fit float16.
         """
         codes = np.empty((len(rotated), self.row_bytes), np.uint8)
         scales = np.empty(len(rotated), np.float32)
-        _native.encode(self.native(), rotated, nearest, codes, scales, threads, choose_kernels())
+        _native.encode(self.to_native(), rotated, nearest, codes, scales, threads, choose_kernels())
         unfit = np.flatnonzero(scales > LARGEST_SCALE)
-        if self.scales_whole_vector:  # elsewhere a scale that rounds to zero is that of a residual that is nothing
+        if self.scales_whole_vector:  # elsewhere 0 means a negligible residual
             unfit = np.flatnonzero((scales > LARGEST_SCALE) | (scales < SMALLEST_SCALE) & (scales > 0))
         if unfit.size:
             length = float(np.linalg.norm(rotated[unfit[0]]))
-            raise VectorsError(f"a vector has length {length:.3g}, out of proportion to those that trained the index")
+            given = f"a vector has length {length:.3g}"
+            raise VectorsError(f"{given}, too different from the lengths of those that trained the index")
         return codes, scales
 
     def decode(
         self, codes: npt.NDArray[np.uint8], scales: npt.NDArray[np.float16], centroids: npt.NDArray[np.uint32]
     ) -> Floats:
-        """Codes (n, row_bytes), scales (n,), centroids (n,) -> (n, d) the vectors as they are compared, turned back."""
+        """Codes (n, row_bytes), scales (n,), centroids (n,) -> (n, d) the decoded vectors, rotated back."""
         levels = self.level_bytes[reference.unpack(codes, self.bits)[:, : self.dimensions]].astype(np.float32)
         scale = scales.astype(np.float32)[:, None]
         means = decode_levels(self.centroids.rows[centroids], self.centroids.scales[centroids], self.dimensions)
         residuals = scale * np.float32(self.step) * (levels - np.float32(self.zero))
         return reference.unrotate(residuals + (scale * means if self.scales_whole_vector else means), self.signs)
 
-    def left_over(self, rows: FloatArray, threads: int) -> float:
-        """Rows (n, d) -> the share of their energy that their centroids do not explain: what drift is measured by."""
-        turned = self.rotated(rows, threads)
-        nearest = self.nearest(turned, threads)
+    def measure_left_over(self, rows: FloatArray, threads: int) -> float:
+        """Rows (n, d) -> the share of their energy that their centroids do not explain; the measure of drift."""
+        turned = self.rotate(rows, threads)
+        nearest = self.find_nearest(turned, threads)
         means = decode_levels(self.centroids.rows[nearest], self.centroids.scales[nearest], self.dimensions)
         energy = float(np.square(turned, dtype=np.float64).sum())
         return float(np.square(turned - means, dtype=np.float64).sum()) / energy if energy else 0.0
 
 
-def flat_codec(dimensions: int, bits: Bits) -> ResidualCodec:
-    """For floats (bits 16 or 32) without clusters: one centroid, at the origin."""
+def make_flat_codec(dimensions: int, bits: Bits) -> ResidualCodec:
+    """A codec for floats (bits 16 or 32) without clusters: one centroid, at the origin."""
     origin = np.zeros((1, dimensions), np.float32)
-    centroids = grouped(origin, np.array([0, 1], np.uint32), padded_width(dimensions, bits))
+    centroids = group_centroids(origin, np.array([0, 1], np.uint32), compute_padded_width(dimensions, bits))
     none = np.zeros((0, dimensions), np.float32)
     return ResidualCodec(bits, centroids, none, np.zeros(16, np.uint8), none[:, 0].copy(), 1.0, CENTROID_ZERO, False)
 
 
-def rotated(rows: FloatArray, signs: Floats, threads: int) -> Floats:
-    """(n, d) a rotated float32 copy."""
+def rotate(rows: FloatArray, signs: Floats, threads: int) -> Floats:
+    """Rows (n, d), signs (rounds, d) -> (n, d) a rotated float32 copy."""
     out = np.empty(rows.shape, np.float32)
     given: npt.NDArray[Any] = rows.view(np.uint16) if rows.dtype == np.float16 else rows
     _native.rotated(given, signs, out, threads, choose_kernels())
     return out
 
 
-def gaussian_codec(centroids: Centroids, signs: Floats, sample: SignedRows, bits: int) -> ResidualCodec:
-    """Lloyd–Max levels on the 64-step grid; nothing to train but the unit in which token scales are stored."""
+def make_gaussian_codec(centroids: Centroids, signs: Floats, sample: SignedRows, bits: int) -> ResidualCodec:
+    """Lloyd–Max levels on the 64-step grid; the only trained value is the unit of the token scales."""
     level_bytes = np.zeros(16, np.uint8)
     cutoffs = np.zeros(0, np.float32)
     if bits < 16:
@@ -183,15 +184,15 @@ def gaussian_codec(centroids: Centroids, signs: Floats, sample: SignedRows, bits
         level_bytes[: 2**bits] = snapped
         values = (snapped - CENTROID_ZERO) * grid
         cutoffs = ((values[1:] + values[:-1]) / 2).astype(np.float32)
-    # A typical coordinate of the sample: token scales are then moderate numbers whatever the vectors' length.
-    unit = float(np.sqrt(np.square(sample.evenly(4096).decoded(), dtype=np.float64).mean())) or 1.0
+    # A typical coordinate of the sample, which keeps token scales moderate for vectors of any length.
+    unit = float(np.sqrt(np.square(sample.take_evenly(4096).decode(), dtype=np.float64).mean())) or 1.0
     return ResidualCodec(bits, centroids, signs, level_bytes, cutoffs, unit, CENTROID_ZERO, False)
 
 
-def quantile_codec(centroids: Centroids, sample: SignedRows, bits: int, threads: int) -> ResidualCodec:
-    """ColBERTv2's levels, from the residuals of up to 50,000 vectors (its own code holds out no more)."""
-    some = sample.evenly(50_000)
-    residuals = some.decoded() - centroids.decoded()[assign(centroids, some, threads)]
+def make_quantile_codec(centroids: Centroids, sample: SignedRows, bits: int, threads: int) -> ResidualCodec:
+    """ColBERTv2's levels, from the residuals of up to 50,000 vectors (ColBERTv2's code holds out at most as many)."""
+    some = sample.take_evenly(50_000)
+    residuals = some.decode() - centroids.decode()[assign(centroids, some, threads)]
     count = 2**bits
     cutoffs = np.quantile(residuals, np.arange(1, count) / count)
     weights = np.quantile(residuals, (np.arange(count) + 0.5) / count)

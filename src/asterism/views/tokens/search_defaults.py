@@ -1,4 +1,4 @@
-"""What a search setting of zero means, given k and the index."""
+"""The values of search settings that are left at zero, from k and the index."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from ...settings import TokenSearch
 
 PROBES = 16
-PROBES_MANY = 32  # for XTR, which sees nothing else of a document, and for k beyond 100
+PROBES_MANY = 32  # for XTR, which scores only probed tokens, and for k above 100
 CANDIDATES = 1024
 RETRIEVED = 4096
 
 
-def warp_tokens(tokens: int, centroids: int, k: int) -> int:
+def count_warp_tokens(tokens: int, centroids: int, k: int) -> int:
     """WARP's t': √(8·N) for up to 2^16 centroids, beyond that 50,000 (k ≤ 100) or 100,000.
 
     WARP rounds the first down to whole thousands, which is zero for a small index; here it is not rounded.
@@ -23,14 +23,14 @@ def warp_tokens(tokens: int, centroids: int, k: int) -> int:
     return 50_000 if k <= 100 else 100_000
 
 
-def default_candidates(k: int, documents: int) -> int:
-    """Grows as √documents: among more documents, more come close."""
+def count_default_candidates(k: int, documents: int) -> int:
+    """Grows as √documents, because more documents score close to the best."""
     return max(CANDIDATES, 16 * k, 8 * math.isqrt(documents))
 
 
-def plan_of(settings: TokenSearch, k: int, documents: int, tokens: int, centroids: int) -> dict[str, Any]:
-    """The settings with zeros filled in; nothing smaller than k."""
-    candidates = max(settings.candidates or default_candidates(k, documents), settings.refine, k)
+def fill_in_defaults(settings: TokenSearch, k: int, documents: int, tokens: int, centroids: int) -> dict[str, Any]:
+    """The settings with zeros replaced by defaults; candidates, refine and rescore are at least k."""
+    candidates = max(settings.candidates or count_default_candidates(k, documents), settings.refine, k)
     return {
         "method": settings.method,
         "probes": settings.probes or (PROBES_MANY if settings.method == "xtr" or k > 100 else PROBES),
@@ -40,6 +40,6 @@ def plan_of(settings: TokenSearch, k: int, documents: int, tokens: int, centroid
         "rescore": max(settings.rescore or 2 * k, k),
         "imputation": settings.imputation,
         "retrieved": settings.retrieved or RETRIEVED,
-        "cluster_tokens": settings.cluster_tokens or warp_tokens(tokens, centroids, k),
+        "cluster_tokens": settings.cluster_tokens or count_warp_tokens(tokens, centroids, k),
         "threads": settings.threads,
     }

@@ -1,4 +1,4 @@
-"""A codec and its segments, opened: the documents with the largest sum of each query token's best similarity."""
+"""Searches token segments for the documents with the largest sum of each query token's best similarity."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ...errors import SettingError, VectorsError
 from ...kernels import _native, choose_kernels, reference
 from ...representations import Representations, TokenVectors
 from ...representations.token_vectors import FloatArray, check_matrix, find_unusable_row
-from ...settings import MOST_THREADS, TokenSearch, whole_number
-from ...storage.faults import damage_reported
+from ...settings import MOST_THREADS, TokenSearch, check_whole_number
+from ...storage.faults import report_damage
 from ..eligible import Mask, check_eligible
 from ..hits import SearchHits
 from .residual_codec import ResidualCodec
-from .search_defaults import plan_of
+from .search_defaults import fill_in_defaults
 from .segment import OpenTokens
 
 LONGEST_QUERY = 1024
@@ -39,12 +39,12 @@ class TokenSearcher:
         self.tokens = sum(segment.facts.tokens for segment in segments)
         self.settings = TokenSearch()
         self._firsts = np.cumsum([0] + [segment.facts.documents for segment in segments])
-        with damage_reported(self.path):
-            parts = [segment.native() for segment in segments]
-            self._engine = _native.TokenEngine(codec.native(), parts, choose_kernels())
+        with report_damage(self.path):
+            parts = [segment.to_native() for segment in segments]
+            self._engine = _native.TokenEngine(codec.to_native(), parts, choose_kernels())
 
     def with_settings(self, settings: TokenSearch | None) -> TokenSearcher:
-        """The same segments, searched in another way."""
+        """A searcher of the same segments with other settings."""
         if settings is None or settings is self.settings:
             return self
         if not isinstance(settings, TokenSearch):
@@ -60,7 +60,7 @@ class TokenSearcher:
         return self._check(queries.multi)
 
     def gather(self, queries: Sequence[npt.ArrayLike]) -> TokenVectors:
-        """Matrices (tokens, d) from anywhere, as queries."""
+        """Check matrices (tokens, d) and join them as queries."""
         matrices = [check_matrix(query, _name(i, len(queries))) for i, query in enumerate(queries)]
         for i, matrix in enumerate(matrices):
             self._refuse_width(matrix.shape[1], _name(i, len(queries)))
@@ -70,12 +70,12 @@ class TokenSearcher:
         return self._check(TokenVectors(flat, np.cumsum([0] + [len(matrix) for matrix in matrices])))
 
     def search(self, queries: TokenVectors, k: int, eligible: Mask | None = None, threads: int = 1) -> SearchHits:
-        """Queries -> ids and scores (n, up to k); `threads` share the queries, the settings' threads work on one."""
-        wanted = whole_number("k", k, 1)
-        workers = whole_number("threads", threads, 1, MOST_THREADS)
-        native, mask = self._native_settings(wanted), check_eligible(eligible, self.documents)
+        """Queries -> ids and scores (n, up to k); `threads` share the queries, settings.threads share a single one."""
+        wanted = check_whole_number("k", k, 1)
+        workers = check_whole_number("threads", threads, 1, MOST_THREADS)
+        native, mask = self._make_native_settings(wanted), check_eligible(eligible, self.documents)
         flat = np.asarray(queries.flat, np.float32)
-        with damage_reported(self.path):
+        with report_damage(self.path):
             if len(queries) == 1:
                 ids, scores, timings = self._engine.search(flat, wanted, native, mask)
                 return SearchHits(ids[None], scores[None], timings)
@@ -83,24 +83,24 @@ class TokenSearcher:
 
     def scores(self, query: FloatArray, documents: Numbers) -> Floats:
         """Query (tokens, d), documents (m,) -> (m,); -inf for a document without vectors."""
-        with damage_reported(self.path):
+        with report_damage(self.path):
             return self._engine.scores(np.asarray(query, np.float32), np.ascontiguousarray(documents, np.int64))
 
     def explain(self, query: FloatArray, document: int) -> Floats:
-        """Query (q, d), a document -> similarities (tokens, q), to the bit as a search computes them.
+        """Query (q, d), a document -> similarities (tokens, q), bit for bit those of a search.
 
-        XTR sees the codes alone, the others the finer copy where there is one.
+        XTR uses the codes; the other methods use the finer copy if there is one.
         """
-        segment, rows = self._place(document)
+        segment, rows = self._locate(document)
         finest = segment.fine is not None and self.settings.method != "xtr"
         stored: npt.NDArray[Any] = segment.fine[rows] if finest and segment.fine is not None else segment.codes[rows]
         tokens = np.asarray(query, np.float32)
         if stored.dtype != np.uint8:
             return reference.compare_floats(stored, tokens)
         codec = self.codec
-        rotated = codec.rotated(tokens, threads=1)
+        rotated = codec.rotate(tokens, threads=1)
         levels = reference.to_signed_bytes(rotated, codec.centroids.rows.shape[1])
-        used = segment.centroids_of(rows)
+        used = segment.read_centroids(rows)
         table = reference.centroid_scores(codec.centroids.rows[used], codec.centroids.scales[used], levels)
         scales = segment.scales[rows] if segment.scales is not None else np.ones(len(used), np.float16)
         return reference.compare_codes(stored, scales, table, codec.code_format, levels)
@@ -108,25 +108,25 @@ class TokenSearcher:
     def retrieval(
         self, query: FloatArray, k: int, eligible: Mask | None
     ) -> tuple[Floats, list[npt.NDArray[np.uint32]]]:
-        """For XTR: what each query token imputes (q,), and the centroids that it probed."""
-        native, mask = self._native_settings(k), check_eligible(eligible, self.documents)
-        with damage_reported(self.path):
+        """For XTR: the imputed similarity of each query token (q,), and the centroids that it probed."""
+        native, mask = self._make_native_settings(k), check_eligible(eligible, self.documents)
+        with report_damage(self.path):
             return self._engine.retrieval(np.asarray(query, np.float32), k, native, mask)
 
-    def centroids_of(self, document: int) -> npt.NDArray[np.uint32]:
+    def read_centroids(self, document: int) -> npt.NDArray[np.uint32]:
         """(tokens,) the centroid of each of a document's vectors."""
-        segment, rows = self._place(document)
-        return segment.centroids_of(rows)
+        segment, rows = self._locate(document)
+        return segment.read_centroids(rows)
 
-    def _place(self, document: int) -> tuple[OpenTokens, slice]:
+    def _locate(self, document: int) -> tuple[OpenTokens, slice]:
         number = int(np.searchsorted(self._firsts, document, side="right")) - 1
         segment = self.segments[number]
-        return segment, segment.tokens_of(document - int(self._firsts[number]))
+        return segment, segment.locate_tokens(document - int(self._firsts[number]))
 
-    def _native_settings(self, k: int) -> _native.SearchSettings:
-        plan = plan_of(self.settings, k, self.documents, self.tokens, len(self.codec.centroids))
+    def _make_native_settings(self, k: int) -> _native.SearchSettings:
+        plan = fill_in_defaults(self.settings, k, self.documents, self.tokens, len(self.codec.centroids))
         if self.codec.is_flat and plan["method"] == "colbert":
-            plan["method"] = "exact"  # nothing was clustered, so nothing can be skipped
+            plan["method"] = "exact"  # without clusters, no document can be skipped
         return _native.SearchSettings(**plan)
 
     def _check(self, queries: TokenVectors) -> TokenVectors:

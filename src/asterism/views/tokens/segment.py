@@ -1,4 +1,4 @@
-"""One immutable part of a token index: codes in document order, and for each centroid the tokens that use it.
+"""One immutable part of a token index: codes in document order, and for each centroid its tokens.
 
 Arrays (tokens T, documents D, centroids K):
   centroids (T,) uint32 · codes (T, bytes) uint8, or (T, d) floats · scales (T,) float16, for codes
@@ -31,7 +31,7 @@ PLACE_TYPES = ("uint8", "uint16", "uint32")
 
 @dataclass(frozen=True)
 class TokenFacts:
-    """What the manifest says of a segment."""
+    """The manifest's entry for a segment."""
 
     name: str
     documents: int
@@ -41,9 +41,9 @@ class TokenFacts:
 
     @classmethod
     def from_facts(cls, facts: Facts, name: str, bits: int, settings: TokenBuild) -> TokenFacts:
-        """As it was stored for a segment of this name."""
+        """The stored entry of the segment `name`."""
         if facts.text("name") != name:
-            raise damaged(facts.where, f"is that of {facts.text('name')[:60]!r}, expected {name!r}")
+            raise damaged(facts.where, f"describes {facts.text('name')[:60]!r}, expected {name!r}")
         some = {"scales": bits < 16, "fine": settings.refinement != "none", "offsets": not settings.fixed}
         files = [*LISTS, "centroids", "codes", *(file for file, there in some.items() if there)]
         return cls(
@@ -55,14 +55,14 @@ class TokenFacts:
         )
 
 
-def stored_dtype(bits: int) -> np.dtype[Any]:
-    """Of the `codes` array."""
+def choose_stored_type(bits: int) -> np.dtype[Any]:
+    """The type of the `codes` array."""
     return np.dtype({16: np.float16, 32: np.float32}.get(bits, np.uint8))
 
 
 @dataclass(frozen=True)
 class OpenTokens:
-    """The arrays of a segment, memory-mapped, with shapes that belong together."""
+    """The arrays of a segment, memory-mapped, with consistent shapes."""
 
     facts: TokenFacts
     folder: MappedFolder
@@ -76,8 +76,8 @@ class OpenTokens:
     list_places: npt.NDArray[np.unsignedinteger]
     fine: npt.NDArray[np.float16] | None
 
-    def native(self) -> _native.Segment:
-        """As the native code takes it."""
+    def to_native(self) -> _native.Segment:
+        """The arrays for the native code."""
         return _native.Segment(
             documents=self.facts.documents,
             fixed=self.fixed,
@@ -91,7 +91,7 @@ class OpenTokens:
             fine=None if self.fine is None else self.fine.view(np.uint16),
         )
 
-    def tokens_of(self, document: int) -> slice:
+    def locate_tokens(self, document: int) -> slice:
         """The rows of a document."""
         if self.offsets is None:
             return slice(document * self.fixed, (document + 1) * self.fixed)
@@ -100,8 +100,8 @@ class OpenTokens:
             raise DamagedIndex(f"{self.facts.name}: a document's offsets lie outside its segment; {REMEDY}")
         return slice(begin, end)
 
-    def all_offsets(self) -> npt.NDArray[np.int64]:
-        """(documents + 1,)."""
+    def read_offsets(self) -> npt.NDArray[np.int64]:
+        """(documents + 1,) where each document's vectors begin, checked."""
         if self.offsets is None:
             return np.arange(self.facts.documents + 1, dtype=np.int64) * self.fixed
         offsets = np.array(self.offsets)
@@ -109,8 +109,8 @@ class OpenTokens:
             raise DamagedIndex(f"{self.facts.name}: the documents' offsets are not in order; {REMEDY}")
         return offsets
 
-    def centroids_of(self, rows: slice | npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
-        """Of some tokens, all of which exist: whatever reads centroids by number asks here."""
+    def read_centroids(self, rows: slice | npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
+        """The centroids of some rows, checked to exist."""
         used = self.centroids[rows]
         if used.size and int(used.max()) >= len(self.list_starts) - 1:
             raise DamagedIndex(f"{self.facts.name}: a token names a centroid that does not exist; {REMEDY}")
@@ -118,7 +118,7 @@ class OpenTokens:
 
 
 def open_tokens(folder: Path, facts: TokenFacts, codec: ResidualCodec, settings: TokenBuild) -> OpenTokens:
-    """Map the arrays of folder/name and check that their shapes belong together."""
+    """Map the arrays of folder/name and check their shapes."""
     target = folder / facts.name
     if settings.fixed and facts.documents * settings.fixed != facts.tokens:
         raise damaged(target, f"has {facts.tokens} vectors for {facts.documents} documents")
@@ -131,7 +131,7 @@ def open_tokens(folder: Path, facts: TokenFacts, codec: ResidualCodec, settings:
         facts=facts,
         folder=inside,
         fixed=settings.fixed,
-        codes=mapped("codes", stored_dtype(codec.bits), (facts.tokens, columns)),
+        codes=mapped("codes", choose_stored_type(codec.bits), (facts.tokens, columns)),
         centroids=mapped("centroids", np.uint32, tokens),
         scales=mapped("scales", np.float16, tokens) if coded else None,
         offsets=None if settings.fixed else mapped("offsets", np.int64, (facts.documents + 1,)),

@@ -1,4 +1,4 @@
-"""Vectors as signed bytes: what is compared with centroids, and a quarter of the memory of float32."""
+"""Vectors as signed bytes: compared with centroids, and a quarter of the memory of float32."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ class SignedRows:
 
     @classmethod
     def empty(cls, count: int, dimensions: int, width: int) -> SignedRows:
-        """Room for `count` vectors."""
+        """Uninitialised memory for `count` vectors."""
         bytes_ = np.empty((count, width), np.int8)
         return cls(dimensions, bytes_, np.empty(count, np.float32), np.empty(count, np.int32))
 
     @classmethod
-    def of(cls, rows: Floats, width: int, threads: int) -> SignedRows:
-        """rows (n, d) to the nearest bytes."""
+    def from_floats(cls, rows: Floats, width: int, threads: int) -> SignedRows:
+        """Round rows (n, d) to the nearest bytes."""
         made = cls.empty(len(rows), rows.shape[1], width)
         made.fill(rows, threads)
         return made
 
     def fill(self, rows: Floats, threads: int) -> None:
-        """rows (n, d) to the nearest bytes, in place."""
+        """Round rows (n, d) to the nearest bytes, into this object's arrays."""
         _native.to_signed_rows(rows, self.bytes, self.scales, self.sums, threads, choose_kernels())
 
     @property
     def width(self) -> int:
-        """Bytes of a row."""
+        """Bytes per row."""
         return int(self.bytes.shape[1])
 
     def __len__(self) -> int:
@@ -51,11 +51,11 @@ class SignedRows:
         """Some of the vectors."""
         return SignedRows(self.dimensions, self.bytes[chosen], self.scales[chosen], self.sums[chosen])
 
-    def evenly(self, most: int) -> SignedRows:
+    def take_evenly(self, most: int) -> SignedRows:
         """Up to `most` of the vectors, evenly spaced."""
         return self[np.linspace(0, len(self) - 1, min(len(self), most)).astype(np.int64)]
 
-    def decoded(self) -> Floats:
-        """(n, d) their values."""
+    def decode(self) -> Floats:
+        """(n, d) the float values."""
         values: Floats = self.scales[:, None] * self.bytes[:, : self.dimensions]
         return values

@@ -1,4 +1,4 @@
-"""Vectors that are read twice, whatever they come as: an array, a list of chunks, or a one-shot iterator."""
+"""Vectors that are read twice: from an array, a list of chunks, or a one-shot iterator."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import numpy.typing as npt
 
 from ...errors import VectorsError
 from ...representations.token_vectors import FloatArray, TokenVectors, check_finite, find_unusable_row
-from .clustering import sample_share, sampled
-from .residual_codec import rotated
+from .clustering import choose_sample, compute_sample_share
+from .residual_codec import rotate
 from .signed_rows import SignedRows
 
-CHUNK_FLOATS = 1 << 21  # 8 MB as float32: small enough for the allocator to reuse, so that pages are not faulted anew
+CHUNK_FLOATS = 1 << 21  # 8 MB as float32: small enough for the allocator to reuse, which avoids page faults
 
 
 class TokenStream:
-    """TokenVectors that can be iterated again; a one-shot iterator is spooled to a file on its first pass."""
+    """TokenVectors that can be iterated twice; a one-shot iterator is spooled to a file on the first pass."""
 
     def __init__(self, source: TokenVectors | Iterable[TokenVectors], spool_folder: Path) -> None:
-        """`spool_folder` must exist by the time an iterator is read."""
+        """`spool_folder` must exist when an iterator is read."""
         self._source = source
         self._spool_folder = spool_folder
         self._spool: IO[bytes] | None = None
@@ -35,24 +35,24 @@ class TokenStream:
         self._read = False
 
     def __iter__(self) -> Iterator[TokenVectors]:
-        """Chunks of about CHUNK_FLOATS numbers, whatever the size of the parts that were given."""
+        """Chunks of about CHUNK_FLOATS numbers; the sizes of the given parts do not matter."""
         if self._one_shot and self._read:
-            yield from self._from_spool()
+            yield from self._read_spool()
             return
         self._read = True
         waiting: list[TokenVectors] = []
         floats = 0
-        for piece in self._pieces():
+        for piece in self._read_pieces():
             waiting.append(piece)
             floats += piece.flat.size
             if 2 * floats >= CHUNK_FLOATS:
-                yield self._spooled_if_one_shot(joined(waiting))
+                yield self._spool_if_one_shot(join_tokens(waiting))
                 waiting, floats = [], 0
         if waiting:
-            yield self._spooled_if_one_shot(joined(waiting))
+            yield self._spool_if_one_shot(join_tokens(waiting))
 
-    def _pieces(self) -> Iterator[TokenVectors]:
-        """The parts as given, large ones cut, all of one dimension."""
+    def _read_pieces(self) -> Iterator[TokenVectors]:
+        """The given parts, large ones split; all must have the same dimensions."""
         parts: Iterable[TokenVectors] = [self._source] if isinstance(self._source, TokenVectors) else self._source
         for part in parts:
             if not isinstance(part, TokenVectors):
@@ -65,22 +65,22 @@ class TokenStream:
 
     @property
     def known_tokens(self) -> int:
-        """Vectors in all, where that can be told without reading; otherwise 0."""
+        """Total number of vectors if it is known without reading; otherwise 0."""
         if isinstance(self._source, TokenVectors):
             return len(self._source.flat)
         if isinstance(self._source, list | tuple):
             return sum(len(part.flat) for part in self._source if isinstance(part, TokenVectors))
         return 0
 
-    def _spooled_if_one_shot(self, chunk: TokenVectors) -> TokenVectors:
+    def _spool_if_one_shot(self, chunk: TokenVectors) -> TokenVectors:
         if self._one_shot:
             if self._spool is None:
-                self._spool = tempfile.TemporaryFile(dir=self._spool_folder)  # noqa: SIM115 - close() ends it; it has no name
+                self._spool = tempfile.TemporaryFile(dir=self._spool_folder)  # noqa: SIM115 - closed by close(); it has no name
             self._spooled.append((chunk.offsets, chunk.flat.dtype, self._spool.tell()))
             self._spool.write(chunk.flat.data)
         return chunk
 
-    def _from_spool(self) -> Iterator[TokenVectors]:
+    def _read_spool(self) -> Iterator[TokenVectors]:
         for offsets, dtype, position in self._spooled:
             if self._spool is None:
                 return
@@ -90,12 +90,12 @@ class TokenStream:
             yield TokenVectors(np.frombuffer(content, dtype).reshape(shape), offsets)
 
     def close(self) -> None:
-        """Remove the spool."""
+        """Close the spool file, which deletes it."""
         if self._spool is not None:
             self._spool.close()
 
 
-def joined(parts: list[TokenVectors]) -> TokenVectors:
+def join_tokens(parts: list[TokenVectors]) -> TokenVectors:
     """One value with the documents of all parts."""
     if len(parts) == 1:
         return parts[0]
@@ -104,13 +104,13 @@ def joined(parts: list[TokenVectors]) -> TokenVectors:
 
 
 class Sample:
-    """The first pass: counts, and the vectors that train the codec. Chunking does not change it.
+    """The first pass: counts, and a sample of vectors to train the codec. It does not depend on chunking.
 
-    documents, tokens, dimensions: what was seen.
+    documents, tokens, dimensions: of the whole stream.
     """
 
     def __init__(self, stream: TokenStream, seed: int) -> None:
-        """Read the stream once; positions are chosen by hash, their share falls as the stream grows."""
+        """Read the stream once. Positions are chosen by hash; the sampled share falls as the stream grows."""
         self.documents = 0
         self.tokens = 0
         self.dimensions = 0
@@ -123,8 +123,8 @@ class Sample:
             positions = np.arange(self.tokens, self.tokens + len(chunk.flat))
             self.tokens += len(chunk.flat)
             self.documents += len(chunk)
-            share = sample_share(max(self.tokens, expected))
-            chosen = sampled(positions, share, seed)
+            share = compute_sample_share(max(self.tokens, expected))
+            chosen = choose_sample(positions, share, seed)
             self._rows.append(chunk.flat[chosen])
             self._positions.append(positions[chosen])
             if self.tokens > 2 * thinned_at:
@@ -134,22 +134,22 @@ class Sample:
             raise VectorsError("zero documents were given, expected at least one")
         if self.tokens == 0:
             raise VectorsError(f"{self.documents} documents without a vector were given, expected at least one vector")
-        self._thin(sample_share(self.tokens))
+        self._thin(compute_sample_share(self.tokens))
 
     def _thin(self, share: float) -> None:
-        """Drop what a smaller share would not have chosen."""
+        """Drop the rows that a smaller share would not have sampled."""
         for i, positions in enumerate(self._positions):
-            kept = sampled(positions, share, self._seed)
+            kept = choose_sample(positions, share, self._seed)
             self._rows[i] = self._rows[i][kept]
             self._positions[i] = positions[kept]
 
     def take_rotated(self, signs: npt.NDArray[np.float32], width: int, threads: int) -> SignedRows:
-        """The sampled vectors, rotated, handed over: they are not kept here."""
+        """Rotate the sampled vectors and return them; the sample does not keep them."""
         rows = SignedRows.empty(sum(map(len, self._rows)), self.dimensions, width)
         begin = 0
         for positions in self._positions:
             part = self._rows.pop(0)
-            turned = rotated(part, signs, threads)
+            turned = rotate(part, signs, threads)
             unusable = find_unusable_row(turned)
             if unusable is not None:
                 check_finite(turned[unusable : unusable + 1], "the vectors", int(positions[unusable]))

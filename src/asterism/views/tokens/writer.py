@@ -1,4 +1,4 @@
-"""Token vectors written as one segment, chunk after chunk."""
+"""Writes token vectors as one segment, chunk by chunk."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ...representations.token_vectors import TokenVectors, check_finite
 from ...settings import TokenBuild
 from ...storage.arrays import ArrayWriter, write_arrays
 from ...storage.folders import fsync_folder
-from ..in_order import in_order
+from ..in_order import map_in_order
 from .residual_codec import ResidualCodec
-from .segment import MOST_DOCUMENTS, TokenFacts, stored_dtype
+from .segment import MOST_DOCUMENTS, TokenFacts, choose_stored_type
 
 SAFE_IN_FLOAT16 = 1024.0  # no coordinate of up to 4096 dimensions is larger than 64 times the largest rotated one
 CHANGED = "the vectors changed between the first reading and the second, expected the same ones twice"
@@ -34,7 +34,7 @@ def write_tokens(
     settings: TokenBuild,
     threads: int,
 ) -> TokenFacts:
-    """Encode chunk after chunk into folder/name; memory is a chunk, and up to 16 bytes a token for the lists."""
+    """Encode chunks into folder/name. Memory: two chunks per thread, and up to 16 bytes per token for lists."""
     if documents > MOST_DOCUMENTS:
         raise VectorsError(f"{documents} documents were given, expected at most {MOST_DOCUMENTS} in one segment")
     target = folder / name
@@ -42,7 +42,7 @@ def write_tokens(
     coded = codec.bits < 16
     shapes: dict[str, tuple[npt.DTypeLike, tuple[int, ...]]] = {
         "centroids": (np.uint32, (tokens,)),
-        "codes": (stored_dtype(codec.bits), (tokens, codec.row_bytes if coded else codec.dimensions)),
+        "codes": (choose_stored_type(codec.bits), (tokens, codec.row_bytes if coded else codec.dimensions)),
     }
     if coded:
         shapes["scales"] = (np.float16, (tokens,))
@@ -55,7 +55,7 @@ def write_tokens(
         }
         nearest, offsets = _encode_chunks(writers, chunks, (documents, tokens), codec, settings, threads)
         files = {f"{key}.npy": writer.close() for key, writer in writers.items()}
-    small = inverted_lists(nearest, offsets, len(codec.centroids))
+    small = make_inverted_lists(nearest, offsets, len(codec.centroids))
     if not settings.fixed:
         small["offsets"] = offsets
     files.update(write_arrays(target, small))
@@ -71,13 +71,13 @@ def _encode_chunks(
     settings: TokenBuild,
     threads: int,
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
-    """Feed the writers so many documents and tokens; returns the tokens' centroids and the documents' offsets."""
+    """Write all chunks; `counts` is (documents, tokens). Returns the tokens' centroids and the documents' offsets."""
     documents, tokens = counts
     all_nearest = np.empty(tokens, np.uint32)
     offsets = np.zeros(documents + 1, np.int64)
 
-    def placed() -> Iterator[tuple[TokenVectors, int]]:
-        """Each chunk with its first row, once it is known to have room."""
+    def place_chunks() -> Iterator[tuple[TokenVectors, int]]:
+        """Each chunk with its first row, after a check that it fits the announced counts."""
         seen_documents = seen_tokens = 0
         for chunk in chunks:
             ends = slice(seen_documents + 1, seen_documents + len(chunk) + 1)
@@ -85,7 +85,7 @@ def _encode_chunks(
                 raise VectorsError(CHANGED)
             if settings.fixed and (np.diff(chunk.offsets) != settings.fixed).any():
                 raise VectorsError(
-                    f"a document does not have {settings.fixed} vectors, as fixed={settings.fixed} promises"
+                    f"a document does not have {settings.fixed} vectors, which fixed={settings.fixed} requires"
                 )
             offsets[ends] = seen_tokens + chunk.offsets[1:]
             yield chunk, seen_tokens
@@ -94,11 +94,11 @@ def _encode_chunks(
         if (seen_documents, seen_tokens) != (documents, tokens):
             raise VectorsError(CHANGED)
 
-    def encoded(placed_chunk: tuple[TokenVectors, int]) -> tuple[int, dict[str, npt.NDArray[Any]]]:
+    def encode(placed_chunk: tuple[TokenVectors, int]) -> tuple[int, dict[str, npt.NDArray[Any]]]:
         chunk, first_row = placed_chunk
-        return first_row, _encoded(chunk, first_row, codec, settings)
+        return first_row, _encode_chunk(chunk, first_row, codec, settings)
 
-    for first_row, arrays in in_order(encoded, placed(), threads):
+    for first_row, arrays in map_in_order(encode, place_chunks(), threads):
         nearest = arrays["centroids"]
         all_nearest[first_row : first_row + len(nearest)] = nearest
         for name, rows in arrays.items():
@@ -106,16 +106,16 @@ def _encode_chunks(
     return all_nearest, offsets
 
 
-def _encoded(
+def _encode_chunk(
     chunk: TokenVectors, first_row: int, codec: ResidualCodec, settings: TokenBuild
 ) -> dict[str, npt.NDArray[Any]]:
-    """What the arrays of a segment get of a chunk (n vectors), each (n, …); on one thread."""
-    rotated = codec.rotated(chunk.flat, 1)
-    check_finite(rotated, "the vectors", first_row)  # what is not finite, rotation does not make finite
+    """A chunk of n vectors -> the rows (n, …) of each array of the segment; on one thread."""
+    rotated = codec.rotate(chunk.flat, 1)
+    check_finite(rotated, "the vectors", first_row)  # rotation keeps NaN and infinity
     halves = settings.bits == 16 or settings.refinement == "float16"
     if halves and np.abs(rotated).max(initial=0) > SAFE_IN_FLOAT16:
         _refuse_beyond_float16(chunk, first_row)
-    nearest = codec.nearest(rotated, 1)
+    nearest = codec.find_nearest(rotated, 1)
     arrays: dict[str, npt.NDArray[Any]] = {"centroids": nearest, "codes": chunk.flat}
     if codec.bits < 16:
         arrays["codes"], arrays["scales"] = codec.encode(rotated, nearest, 1)
@@ -127,18 +127,22 @@ def _encoded(
 def _refuse_beyond_float16(chunk: TokenVectors, first_row: int) -> None:
     beyond = np.flatnonzero((np.abs(chunk.flat) > np.finfo(np.float16).max).any(axis=1))
     if beyond.size:
-        raise VectorsError(f"the vectors: row {first_row + beyond[0]} is beyond float16, expected numbers up to 65504")
+        raise VectorsError(f"the vectors: row {first_row + beyond[0]} exceeds float16, expected numbers up to 65504")
 
 
-def inverted_lists(
+def make_inverted_lists(
     nearest: npt.NDArray[np.uint32], offsets: npt.NDArray[np.int64], centroids: int
 ) -> dict[str, npt.NDArray[Any]]:
     """nearest (T,), offsets (D + 1,) -> tokens by centroid: starts (K + 1,), documents (T,), places (T,)."""
     starts, documents, places = _native.inverted_lists(nearest, offsets, centroids)
     longest = int(np.diff(offsets).max(initial=1))
-    return {"list_starts": starts, "list_documents": documents, "list_places": places.astype(place_dtype(longest))}
+    return {
+        "list_starts": starts,
+        "list_documents": documents,
+        "list_places": places.astype(choose_place_type(longest)),
+    }
 
 
-def place_dtype(longest: int) -> np.dtype[np.unsignedinteger]:
-    """The smallest type that numbers the tokens of a document of `longest`."""
+def choose_place_type(longest: int) -> np.dtype[np.unsignedinteger]:
+    """The smallest unsigned type for the places in a document of `longest` tokens."""
     return np.min_scalar_type(longest - 1)

@@ -21,7 +21,7 @@ def test_all_are_compared_if_the_graph_finds_too_few(tmp_path: Path) -> None:
     mask = np.zeros(400, bool)
     mask[np.argsort(vectors @ query[0])[:15]] = True
     searcher = DenseSearcher(tmp_path, [segment_of(tmp_path / "x", vectors, True)], policy)
-    index = searcher.segments[0].index()
+    index = searcher.segments[0].get_index()
     bits = faiss.IDSelectorBitmap(np.packbits(mask, bitorder="little"))
     assert (index.search(query, 10, params=faiss.SearchParametersHNSW(efSearch=1, sel=bits))[1] == -1).any()
     assert_exact(searcher.search(query, 10, mask), vectors, query, 10, mask)

@@ -30,14 +30,14 @@ def test_faiss_never_sees_a_forged_graph(tmp_path: Path, forgery: str) -> None:
     facts = segment_of(tmp_path / "x", normal(400), True).facts
     name, change = FORGERIES[forgery]
     with pytest.raises(DamagedIndex, match="has a graph"):
-        forged(tmp_path / "x", facts, name, change).index()
+        forged(tmp_path / "x", facts, name, change).get_index()
 
 
 def test_a_graph_begins_at_its_top(tmp_path: Path) -> None:
     segment = segment_of(tmp_path / "x", normal(400), True)
     low = int(np.argmin(segment.graph.levels))
-    with pytest.raises(DamagedIndex, match="begins below its top"):
-        replace(segment.graph, entry=low).index(segment.vectors)
+    with pytest.raises(DamagedIndex, match="entry is not in the top layer"):
+        replace(segment.graph, entry=low).make_index(segment.vectors)
 
 
 def test_a_graph_is_the_one_that_faiss_made(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_a_graph_is_the_one_that_faiss_made(tmp_path: Path) -> None:
     made.hnsw.efConstruction = dense_graph.EXPLORED_TO_BUILD
     faiss.omp_set_num_threads(1)
     made.add(rows.astype(np.float16).astype(np.float32))
-    stored = segment_of(tmp_path / "x", rows, True).index()
+    stored = segment_of(tmp_path / "x", rows, True).get_index()
     queries = normal(20, 5)
     assert np.array_equal(made.search(queries, 10)[1], stored.search(queries, 10)[1])
     assert stored.ntotal == 700

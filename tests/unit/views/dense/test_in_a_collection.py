@@ -79,11 +79,11 @@ def test_a_commit_keeps_what_faiss_has_read(tmp_path: Path) -> None:
     collection = Collection.create(tmp_path / "x", Views(dense=True), {}, Policy(graph_documents=1))
     put(collection, normal(30), "a")
     before = collection.snapshot()
-    index = before.dense.segments[0].index()
+    index = before.dense.segments[0].get_index()
     with collection.writing() as writer:
         writer.delete(["a3"])
     put(collection, normal(5), "b")
     after = collection.snapshot()
     assert after.dense is not before.dense
-    assert after.dense.segments[0].index() is index
+    assert after.dense.segments[0].get_index() is index
     assert not after.kept.flags.writeable

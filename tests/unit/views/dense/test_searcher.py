@@ -94,7 +94,7 @@ def test_a_writable_mask_is_read_anew_and_a_frozen_one_is_prepared_once(opened: 
     for _ in range(2):
         for one in masks:
             assert_exact(searcher.search(query, 5, one), vectors, query, 5, one)
-            assert searcher._ready_rows(one) is searcher._ready_rows(one)
+            assert searcher._get_prepared_rows(one) is searcher._get_prepared_rows(one)
     assert len(searcher._ready) == dense_searcher.KEPT
 
 

@@ -15,7 +15,7 @@ from tests.unit.views.dense.rows import D, forged, normal, segment_of
 
 @pytest.mark.parametrize(
     ("value", "message"),
-    [(np.nan, "row 7 has NaN"), (np.inf, "row 7 has NaN"), (65_520, "row 7 is beyond float16"), (1e20, "row 7")],
+    [(np.nan, "row 7 has NaN"), (np.inf, "row 7 has NaN"), (65_520, "row 7 exceeds float16"), (1e20, "row 7")],
 )
 def test_what_cannot_be_stored_is_refused(tmp_path: Path, value: float, message: str) -> None:
     rows = normal(10)

@@ -11,7 +11,7 @@ import pytest
 from asterism import LexicalWeights
 from asterism.errors import SettingError, VectorsError
 from asterism.kernels import _native
-from asterism.views.lexical.bm25 import K1, B, idf, saturated
+from asterism.views.lexical.bm25 import K1, B, idf, saturate
 from asterism.views.lexical.merge import merge_lexical
 from asterism.views.lexical.searcher import LexicalSearcher
 from asterism.views.lexical.segment import LexicalFacts, open_lexical
@@ -102,7 +102,7 @@ def test_bm25(tmp_path: Path) -> None:
     tf = entries.weights.astype(np.float64)
     long = np.repeat(lengths, np.diff(entries.offsets))
     expected = tf * (K1 + 1) / (tf + K1 * (1 - B + B * long / mean))
-    np.testing.assert_array_equal(saturated(entries.weights, long, mean), expected.astype(np.float32))
+    np.testing.assert_array_equal(saturate(entries.weights, long, mean), expected.astype(np.float32))
     weighted = LexicalWeights(entries.offsets, entries.terms, expected)
     terms = make_entries(4, seed=1).terms[:6]
     terms = np.unique(terms)
@@ -131,7 +131,7 @@ def test_merging_gives_the_bytes_of_writing(counts: bool, share: float, tmp_path
         assert (tmp_path / "merged" / name).read_bytes() == (tmp_path / "written" / name).read_bytes(), name
     if not counts:
         assert not opened[0].lengths().any()
-        with pytest.raises(VectorsError, match="one kind"):
+        with pytest.raises(VectorsError, match="all have counts, or none"):
             merge_lexical(tmp_path / "other", list(zip(opened, masks, strict=True)), 3.0)
 
 

@@ -19,7 +19,7 @@ from asterism.errors import (
     SettingError,
     VectorsError,
 )
-from asterism.storage.lock import writing
+from asterism.storage.lock import hold_writer_lock
 from tests.conftest import make_query, make_vectors
 
 OFFSETS = np.array([0, 2, 3])
@@ -236,7 +236,7 @@ def test_add(index: TokenIndex) -> None:
 
 
 def test_add_while_another_writes(index: TokenIndex) -> None:
-    with writing(index.path), pytest.raises(IndexBusy):
+    with hold_writer_lock(index.path), pytest.raises(IndexBusy):
         index.add(make_vectors(5, 16))
     assert len(index.add(make_vectors(5, 16))) == 65
 
@@ -255,7 +255,7 @@ def test_k_too_large(index: TokenIndex, k: object) -> None:
 
 @pytest.mark.parametrize("setting", [{"bits": 16}, {"bits": 4, "refinement": "float16"}])
 def test_beyond_float16(setting: dict, tmp_path: Path) -> None:
-    with pytest.raises(VectorsError, match="row 0 is beyond float16"):
+    with pytest.raises(VectorsError, match="row 0 exceeds float16"):
         TokenIndex.build(tmp_path / "x", TokenVectors(np.full((4, 3), 1e5, np.float32), [0, 4]), **setting)
     large = TokenVectors(np.full((4, 3), 6e4, np.float32), [0, 4])
     assert TokenIndex.build(tmp_path / "y", large, **setting).search(np.ones((1, 3), np.float32)).scores[0] > 1e5
@@ -264,7 +264,7 @@ def test_beyond_float16(setting: dict, tmp_path: Path) -> None:
 def test_out_of_proportion(tmp_path: Path) -> None:
     vectors = make_vectors(20, 16, shortest=1)
     index = TokenIndex.build(tmp_path / "x", vectors, bits=4)
-    with pytest.raises(VectorsError, match="out of proportion"):
+    with pytest.raises(VectorsError, match="too different from the lengths"):
         index.add(TokenVectors(vectors.flat * np.float32(1e9), vectors.offsets))
     assert len(TokenIndex.open(index.path)) == 20
 

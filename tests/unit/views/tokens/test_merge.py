@@ -17,7 +17,7 @@ from tests.unit.views.tokens.coded import CODECS, collection_of, name_of, vector
 
 
 def rows_of(segment: OpenTokens, document: int) -> dict[str, np.ndarray]:
-    rows = segment.tokens_of(document)
+    rows = segment.locate_tokens(document)
     arrays = {key: getattr(segment, key) for key in ("codes", "centroids", "scales", "fine")}
     return {key: np.array(values[rows]) for key, values in arrays.items() if values is not None}
 
@@ -48,7 +48,7 @@ def check_lists(segment: OpenTokens) -> None:
     seen = 0
     for centroid, (a, b) in enumerate(itertools.pairwise(segment.list_starts)):
         documents = np.array(segment.list_documents[a:b], np.int64)
-        tokens = segment.all_offsets()[documents] + segment.list_places[a:b]
+        tokens = segment.read_offsets()[documents] + segment.list_places[a:b]
         assert (np.diff(tokens) > 0).all()
         assert (segment.centroids[tokens] == centroid).all()
         seen += len(tokens)

@@ -11,9 +11,15 @@ import pytest
 from asterism import TokenVectors
 from asterism.kernels import reference
 from asterism.settings import TokenBuild
-from asterism.views.tokens.clustering import grouped
+from asterism.views.tokens.clustering import group_centroids
 from asterism.views.tokens.codec_files import train_codec
-from asterism.views.tokens.residual_codec import ResidualCodec, flat_codec, padded_width, rotated, rotation_signs
+from asterism.views.tokens.residual_codec import (
+    ResidualCodec,
+    compute_padded_width,
+    draw_rotation_signs,
+    make_flat_codec,
+    rotate,
+)
 from asterism.views.tokens.stream import Sample, TokenStream
 from tests.conftest import make_query, make_vectors
 from tests.unit.views.tokens.coded import CODECS, name_of
@@ -28,15 +34,15 @@ def codec_for(vectors: TokenVectors, folder: Path, settings: dict[str, Any]) -> 
 @pytest.mark.parametrize("d", range(1, 131))
 def test_unrotate_undoes_rotate(d: int) -> None:
     rng = np.random.default_rng(d)
-    rows, signs = rng.normal(size=(5, d)).astype(np.float32), rotation_signs(d, rng)
-    turned = rotated(rows, signs, 1)
+    rows, signs = rng.normal(size=(5, d)).astype(np.float32), draw_rotation_signs(d, rng)
+    turned = rotate(rows, signs, 1)
     np.testing.assert_array_equal(turned, reference.rotate(rows, signs))
     np.testing.assert_allclose(reference.unrotate(turned, signs), rows, atol=1e-5)
     np.testing.assert_allclose(np.linalg.norm(turned, axis=1), np.linalg.norm(rows, axis=1), rtol=1e-5)
 
 
 def test_rotation_of_no_rows_is_no_rows() -> None:
-    signs = rotation_signs(24, np.random.default_rng(0))
+    signs = draw_rotation_signs(24, np.random.default_rng(0))
     none = np.zeros((0, 24), np.float32)
     assert reference.rotate(none, signs).shape == reference.unrotate(none, signs).shape == (0, 24)
 
@@ -47,17 +53,17 @@ def test_decoded_vectors_have_the_similarities_of_their_codes(settings: dict[str
     """Up to the query's bytes: half a step a coordinate."""
     vectors = make_vectors(60, d, longest=6, seed=d, shortest=1)
     codec = codec_for(vectors, tmp_path, settings)
-    turned = codec.rotated(vectors.flat, 1)
+    turned = codec.rotate(vectors.flat, 1)
     nearest = np.random.default_rng(d).integers(len(codec.centroids), size=len(turned)).astype(np.uint32)
     codes, exact_scales = codec.encode(turned, nearest, 1)
     scales = exact_scales.astype(np.float16)
     decoded = codec.decode(codes, scales, nearest)
     assert decoded.shape == vectors.flat.shape
     query = make_query(d, 7)
-    bytes_of = reference.to_signed_bytes(codec.rotated(query, 1), codec.centroids.rows.shape[1])
+    bytes_of = reference.to_signed_bytes(codec.rotate(query, 1), codec.centroids.rows.shape[1])
     table = reference.centroid_scores(codec.centroids.rows[nearest], codec.centroids.scales[nearest], bytes_of)
     expected = reference.compare_codes(codes, scales, table, codec.code_format, bytes_of)
-    spread = np.abs(codec.rotated(decoded, 1)).sum(axis=1, keepdims=True)
+    spread = np.abs(codec.rotate(decoded, 1)).sum(axis=1, keepdims=True)
     bound = bytes_of.scale[None, :] / 2 * spread + 1e-4
     assert (np.abs(decoded @ query.T - expected) <= bound).all()
 
@@ -66,8 +72,8 @@ def test_decoded_vectors_have_the_similarities_of_their_codes(settings: dict[str
 def test_decoding_is_near_what_was_encoded(settings: dict[str, Any], tmp_path: Path) -> None:
     vectors = make_vectors(300, 64, longest=9, seed=4, shortest=1)
     codec = codec_for(vectors, tmp_path, settings)
-    turned = codec.rotated(vectors.flat, 1)
-    nearest = codec.nearest(turned, 1)
+    turned = codec.rotate(vectors.flat, 1)
+    nearest = codec.find_nearest(turned, 1)
     codes, scales = codec.encode(turned, nearest, 1)
     decoded = codec.decode(codes, scales.astype(np.float16), nearest)
     cosines = np.einsum("ij,ij->i", decoded, vectors.flat) / np.linalg.norm(decoded, axis=1)
@@ -77,20 +83,20 @@ def test_decoding_is_near_what_was_encoded(settings: dict[str, Any], tmp_path: P
 def test_left_over_by_hand() -> None:
     """Two centroids, no rotation: the energy of what remains, as a share of all."""
     values = np.array([[31.5, 0], [0, 31.5]], np.float32)
-    centroids = grouped(values, np.array([0, 2], np.uint32), padded_width(2, 4))
+    centroids = group_centroids(values, np.array([0, 2], np.uint32), compute_padded_width(2, 4))
     none = np.zeros((0, 2), np.float32)
     codec = ResidualCodec(4, centroids, none, np.zeros(16, np.uint8), np.zeros(15, np.float32), 1.0, 31.5, False)
-    means = centroids.decoded()
+    means = centroids.decode()
     rows = np.array([[30, 1], [2, 29], [33, -3]], np.float32)
     rest = rows - means[[0, 1, 0]]
-    assert codec.left_over(rows, 1) == pytest.approx((rest**2).sum() / (rows**2).sum())
-    assert codec.left_over(rows.astype(np.float16), 1) == pytest.approx(codec.left_over(rows, 1))
-    assert codec.left_over(means, 1) == pytest.approx(0, abs=1e-9)
-    assert codec.left_over(np.zeros((3, 2), np.float32), 1) == 0
+    assert codec.measure_left_over(rows, 1) == pytest.approx((rest**2).sum() / (rows**2).sum())
+    assert codec.measure_left_over(rows.astype(np.float16), 1) == pytest.approx(codec.measure_left_over(rows, 1))
+    assert codec.measure_left_over(means, 1) == pytest.approx(0, abs=1e-9)
+    assert codec.measure_left_over(np.zeros((3, 2), np.float32), 1) == 0
 
 
 def test_a_flat_codec_leaves_everything_over() -> None:
-    assert flat_codec(5, 16).left_over(np.ones((4, 5), np.float32), 1) == pytest.approx(1)
+    assert make_flat_codec(5, 16).measure_left_over(np.ones((4, 5), np.float32), 1) == pytest.approx(1)
 
 
 def test_left_over_grows_with_drift(tmp_path: Path) -> None:
@@ -98,4 +104,10 @@ def test_left_over_grows_with_drift(tmp_path: Path) -> None:
     half = len(flat) // 2
     codec = codec_for(TokenVectors(flat[:half], [0, half]), tmp_path, {"bits": 4})
     others = make_vectors(200, 32, seed=2).flat
-    assert 0 < codec.left_over(flat[:half], 1) < codec.left_over(flat[half:], 1) < codec.left_over(others, 1) < 2
+    assert (
+        0
+        < codec.measure_left_over(flat[:half], 1)
+        < codec.measure_left_over(flat[half:], 1)
+        < codec.measure_left_over(others, 1)
+        < 2
+    )

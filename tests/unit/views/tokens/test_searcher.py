@@ -13,7 +13,7 @@ from asterism.collection.collection import Collection
 from asterism.documents.document import Document
 from asterism.search.examine import SeenTokens, examine
 from asterism.search.plan import SearchPlan
-from asterism.search.token_answers import maxsim_answers, total_score, xtr_answers
+from asterism.search.token_answers import find_maxsim_answers, find_xtr_answers, sum_answers
 from tests.conftest import make_query, make_vectors, tokens_only
 from tests.unit.views.tokens.coded import CODECS, collection_of, name_of, vectors_for
 
@@ -47,12 +47,12 @@ def test_single_similarities_add_up_to_the_score_of_a_search(build: dict[str, An
             if not len(matched.similarities):
                 assert score == -np.inf
             elif method == "xtr":
-                answers = xtr_answers(
+                answers = find_xtr_answers(
                     matched.similarities, matched.centroids, matched.imputed, matched.probed, settings.imputation
                 )
-                assert total_score(answers, settings, matched.imputed) == score
+                assert sum_answers(answers, settings, matched.imputed) == score
             else:
-                assert total_score(maxsim_answers(matched.similarities), settings, matched.imputed) == score
+                assert sum_answers(find_maxsim_answers(matched.similarities), settings, matched.imputed) == score
 
 
 def test_similarities_while_flat_are_those_of_the_vectors(tmp_path: Path) -> None:
@@ -61,4 +61,4 @@ def test_similarities_while_flat_are_those_of_the_vectors(tmp_path: Path) -> Non
     query = make_query(24, 4)
     searcher = collection.snapshot().multi
     np.testing.assert_allclose(searcher.explain(query, 3), vectors[3].astype(np.float16) @ query.T, atol=1e-6)
-    assert not searcher.centroids_of(3).any()
+    assert not searcher.read_centroids(3).any()
