@@ -98,14 +98,16 @@ void check_width(const PyEngine& self, const In<float, 2>& query) {
     if (query.shape(1) != self.codec.codec().dimensions) throw nb::value_error("the query has other dimensions than the index");
 }
 
+SearchResult run_search(PyEngine& self, const In<float, 2>& query, std::size_t k, const SearchSettings& settings,
+                        const std::optional<In<std::uint8_t, 1>>& eligible) {
+    check_width(self, query);
+    nb::gil_scoped_release release;
+    return self.engine->search(query.data(), query.shape(0), k, settings, eligible ? eligible->data() : nullptr);
+}
+
 nb::object search(PyEngine& self, In<float, 2> query, std::size_t k, const SearchSettings& settings,
                   std::optional<In<std::uint8_t, 1>> eligible) {
-    check_width(self, query);
-    SearchResult result;
-    {
-        nb::gil_scoped_release release;
-        result = self.engine->search(query.data(), query.shape(0), k, settings, eligible ? eligible->data() : nullptr);
-    }
+    SearchResult result = run_search(self, query, k, settings, eligible);
     std::vector<std::int64_t> ids;
     std::vector<float> scores;
     for (const Hit& hit : result.hits) {
@@ -138,12 +140,7 @@ nb::ndarray<nb::numpy, float> scores(const PyEngine& self, In<float, 2> query, I
 // The imputed similarity of each query token in an XTR search, and the centroids that it probed.
 nb::object retrieval(PyEngine& self, In<float, 2> query, std::size_t k, const SearchSettings& settings,
                      std::optional<In<std::uint8_t, 1>> eligible) {
-    check_width(self, query);
-    SearchResult result;
-    {
-        nb::gil_scoped_release release;
-        result = self.engine->search(query.data(), query.shape(0), k, settings, eligible ? eligible->data() : nullptr);
-    }
+    SearchResult result = run_search(self, query, k, settings, eligible);
     nb::list probed;
     for (std::vector<std::uint32_t>& lists : result.probed) {
         const std::size_t count = lists.size();
