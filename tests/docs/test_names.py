@@ -56,17 +56,27 @@ def test_modules_exist(document: Path) -> None:
     for code in names_in(document):
         for dotted in DOTTED.findall(code):
             if f"asterism{dotted}" not in NOT_MODULES:
-                find(dotted[1:].split("."))
+                assert exists(dotted[1:].split(".")), f"{document.name} mentions asterism{dotted}"
 
 
-def find(names: list[str]) -> object:
-    """A module or attribute below asterism."""
+def exists(names: list[str]) -> bool:
+    """Whether there is such a module or attribute below asterism."""
     found: object = asterism
     path = "asterism"
     for name in names:
         path = f"{path}.{name}"
-        found = getattr(found, name) if hasattr(found, name) else importlib.import_module(path)
-    return found
+        try:
+            found = getattr(found, name) if hasattr(found, name) else importlib.import_module(path)
+        except ModuleNotFoundError:
+            return False
+    return True
+
+
+def test_what_does_not_exist_is_noticed() -> None:
+    assert exists(["Retriever", "search"])
+    assert exists(["views", "tokens", "segment"])
+    assert not exists(["indexes"])
+    assert not exists(["Retriever", "seek"])
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
@@ -94,4 +104,4 @@ def test_changelog_says_where_modules_are() -> None:
     moved = re.findall(r"^\| `asterism\..* \| (`asterism\..*) \|$", text, re.M)
     assert len(moved) == 8
     for dotted in DOTTED.findall(" ".join(moved)):
-        find(dotted[1:].split("."))
+        assert exists(dotted[1:].split(".")), f"the changelog mentions asterism{dotted}"
