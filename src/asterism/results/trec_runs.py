@@ -4,34 +4,73 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ..errors import InputError
 from ..files.bounded_lines import LineTooLong, read_bounded_lines
 from ..files.regular_files import create_file, stream_regular
 
+Run = Mapping[str, Mapping[str, float]]
+"""Query id -> document id -> score."""
 
-def write_trec_run(path: str | os.PathLike[str], run: Mapping[str, Mapping[str, float]], tag: str) -> None:
-    """Write query id -> document id -> score as lines "query Q0 document rank score tag".
+
+def write_trec_run(path: str | os.PathLike[str], run: Run, tag: str) -> None:
+    """Write a run as lines "query Q0 document rank score tag".
 
     Best first, equal scores by ascending id. The file appears whole or not at all. Scores are read back exactly; a
     query without documents has no line.
     """
+    with stream_trec_run(path, tag) as write:
+        write(run)
+
+
+@contextmanager
+def stream_trec_run(path: str | os.PathLike[str], tag: str) -> Iterator[Callable[[Run], None]]:
+    """Write a run in parts, as `write_trec_run` would write it at once; yields a function that writes one part.
+
+    The file appears when the block ends, and not at all if it raises.
+    """
     target = Path(path)
     temporary = target.parent / f".{target.name}.new-{os.getpid()}"
     _check_word("tag", tag)
-    if target.exists() and not target.is_file():  # /dev/null would be replaced
-        raise InputError(f"{target} cannot be written (it is not a regular file): choose another path")
+    check_run_path(target)
+    with _name_failures(target):
+        temporary.unlink(missing_ok=True)
+        file = create_file(temporary)
+
+    def write(run: Run) -> None:
+        for query, scores in run.items():
+            lines = [line.encode() for line in _format_lines(query, scores, tag)]
+            with _name_failures(target):
+                file.writelines(lines)
+
     try:
-        try:
-            temporary.unlink(missing_ok=True)
-            with create_file(temporary) as file:
-                for query, scores in run.items():
-                    file.writelines(line.encode() for line in _format_lines(query, scores, tag))
+        yield write
+        with _name_failures(target):
+            file.close()
             os.replace(temporary, target)
-        finally:
-            temporary.unlink(missing_ok=True)
+    finally:
+        with suppress(OSError):  # writing what is left fails again if it failed before
+            file.close()
+        temporary.unlink(missing_ok=True)
+
+
+def check_run_path(path: str | os.PathLike[str]) -> None:
+    """Refuse a path where no run can be written: without its folder, or not a regular file."""
+    target = Path(path)
+    if not os.path.isdir(target.parent):
+        raise InputError(f"{target} cannot be written (there is no folder {target.parent}): create it first")
+    if os.path.exists(target) and not os.path.isfile(target):  # /dev/null would be replaced
+        raise InputError(f"{target} cannot be written (it is not a regular file): choose another path")
+
+
+@contextmanager
+def _name_failures(target: Path) -> Iterator[None]:
+    """Name the file that could not be written."""
+    try:
+        yield
     except OSError as error:
         raise InputError(f"{target} cannot be written ({error.strerror}): choose another path") from error
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 
 from asterism.errors import InputError
 from asterism.files import bounded_lines
-from asterism.results import read_trec_run, write_trec_run
+from asterism.results import read_trec_run, trec_runs, write_trec_run
+from asterism.results.trec_runs import stream_trec_run
 
 WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=5)
 SCORES = st.floats(allow_nan=False, allow_infinity=False)
@@ -66,6 +68,46 @@ def test_where_nothing_can_be_written(tmp_path: Path, path: str) -> None:
     with pytest.raises(InputError, match="cannot be written"):
         write_trec_run(tmp_path / path, {}, "t")
     assert [file.name for file in tmp_path.iterdir()] == ["a-file"]
+
+
+@given(RUNS)
+def test_parts_are_the_whole(tmp_path_factory: pytest.TempPathFactory, run: dict[str, dict[str, float]]) -> None:
+    folder = tmp_path_factory.mktemp("runs")
+    write_trec_run(folder / "whole.run", run, "mine")
+    with stream_trec_run(folder / "parts.run", "mine") as write:
+        for query, scores in run.items():
+            write({query: scores})
+            assert not (folder / "parts.run").exists()
+    assert (folder / "parts.run").read_bytes() == (folder / "whole.run").read_bytes()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(5, "the index is on a bad disk")])
+def test_an_error_between_parts_leaves_nothing_and_is_not_changed(tmp_path: Path, error: BaseException) -> None:
+    (tmp_path / "x.run").write_text("old")
+
+    def fail_after_a_part() -> None:
+        with stream_trec_run(tmp_path / "x.run", "t") as write:
+            write({"q": {"a": 1.0}})
+            raise error
+
+    with pytest.raises(type(error)) as raised:
+        fail_after_a_part()
+    assert raised.value is error
+    assert [file.name for file in tmp_path.iterdir()] == ["x.run"]
+    assert (tmp_path / "x.run").read_text() == "old"
+
+
+def create_on_full_disk() -> BinaryIO:
+    return open("/dev/full", "wb")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize("documents", [1, 10_000])  # it fails when the file is closed, and before
+def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, documents: int) -> None:
+    monkeypatch.setattr(trec_runs, "create_file", lambda path: create_on_full_disk())
+    with pytest.raises(InputError, match=r"x\.run cannot be written \(No space left on device\)"):
+        write_trec_run(tmp_path / "x.run", {"q": {f"d{i}": 1.0 for i in range(documents)}}, "t")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_device_is_neither_replaced_nor_read(tmp_path: Path) -> None:
