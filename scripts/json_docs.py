@@ -92,9 +92,10 @@ COMMANDS = {
     "add": f"{INFO} added replaced skipped seconds",
     "delete": "deleted documents",
     "evaluate": (
-        "method nDCG@10 MRR@10 Recall@10 Recall@100 Recall@1000 Success@5 p50_ms p95_ms p99_ms queries bytes encode_ms"
+        "method nDCG@10 MRR@10 Recall@10 Recall@100 Recall@1000 Success@5 p50_ms p95_ms p99_ms queries "
+        "without_relevant bytes encode_ms"
     ),
-    "tune": "weights queries gain interval p kept",
+    "tune": "weights queries without_relevant gain interval p kept",
     "info": INFO,
     "check": "path ok documents",
     "compact": f"{INFO} bytes_before",

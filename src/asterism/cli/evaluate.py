@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..errors import InputError, SettingError
 from .options import Data, Folder, Json, Model, Quiet, Split, describe_option
-from .output import format_megabytes, make_console, print_json, print_row
+from .output import format_megabytes, format_queries, make_console, print_json, print_row
 from .progress import show_progress
 
 if TYPE_CHECKING:
+    from ..evaluation.datasets import EvaluationSet
     from ..evaluation.experiment import Difference, MethodResult
 
 Methods = Annotated[
@@ -25,7 +26,11 @@ Methods = Annotated[
 ]
 RunFile = Annotated[
     Path | None,
-    describe_option("--run", metavar="FILE", help="Write a TREC run to FILE; several methods, to FILE.METHOD each."),
+    describe_option(
+        "--run",
+        metavar="FILE",
+        help="Write a TREC run to FILE; several methods, to FILE.METHOD each, such as FILE.hybrid-rrf.",
+    ),
 ]
 
 
@@ -42,27 +47,21 @@ def evaluate(
     """Measure methods on judged queries: quality, latency, and whether they differ significantly."""
     from ..evaluation import experiment
     from ..evaluation.datasets import read_evaluation_set
-    from ..results import write_trec_run
     from ..retriever import Retriever
 
-    if run is not None and not os.path.isdir(run.parent):  # refused now, not after minutes of work
-        raise InputError(f"--run is {run}, but there is no folder {run.parent}: create it first")
     found = read_evaluation_set(data, split)
     with Retriever.open(folder, model) as retriever:
         chosen = experiment.list_methods(retriever) if methods is None else _parse_methods(methods)
-        with show_progress("evaluating", len(chosen) * len(found.queries), quiet) as show:
-            results = experiment.evaluate(retriever, found, chosen, show)
+        runs = None if run is None else _choose_files(run, chosen)
+        with show_progress("evaluating", len(chosen) * len(found), quiet) as show:
+            results = experiment.evaluate(retriever, found, chosen, show, runs)
         size = retriever.info()["bytes"]
-    if run is not None:
-        for result in results:
-            path = run if len(results) == 1 else run.with_name(f"{run.name}.{result.method}")
-            write_trec_run(path, result.run, f"asterism-{result.method}")
     pairs = experiment.compare_methods(results)
     if as_json:
         for result in results:
-            print_json(_describe_result(result, len(found.queries), size))
+            print_json(_describe_result(result, found, size))
     else:
-        _print_table(results, pairs, len(found.queries), size)
+        _print_table(results, pairs, found, size)
 
 
 def _parse_methods(given: str) -> list[str]:
@@ -72,12 +71,24 @@ def _parse_methods(given: str) -> list[str]:
     return chosen
 
 
-def _describe_result(result: MethodResult, queries: int, size: int) -> dict[str, Any]:
-    facts = {"queries": queries, "bytes": size, "encode_ms": result.encode_ms}
+def _choose_files(run: Path, methods: Sequence[str]) -> dict[str, Path]:
+    """Method -> the file for its run."""
+    from ..evaluation.experiment import name_run
+
+    if not run.name:  # such as "." or "/"
+        raise InputError(f"--run is {run}, expected the name of a file")
+    if len(methods) == 1:
+        return {methods[0]: run}
+    return {method: run.with_name(f"{run.name}.{name_run(method)}") for method in methods}
+
+
+def _describe_result(result: MethodResult, data: EvaluationSet, size: int) -> dict[str, Any]:
+    counts = {"queries": len(data), "without_relevant": data.without_relevant}
+    facts = {**counts, "bytes": size, "encode_ms": result.encode_ms}
     return {"method": result.method, **result.means(), **result.latency(), **facts}
 
 
-def _print_table(results: list[MethodResult], pairs: list[Difference], queries: int, size: int) -> None:
+def _print_table(results: list[MethodResult], pairs: list[Difference], data: EvaluationSet, size: int) -> None:
     """Columns on a terminal, tabs when piped."""
     measures, latency = list(results[0].means()), list(results[0].latency())
     header = ["method", *measures, *(name.replace("_", " ") for name in latency)]
@@ -88,9 +99,8 @@ def _print_table(results: list[MethodResult], pairs: list[Difference], queries: 
         for result in results
     ]
     encode = sum(result.encode_ms for result in results) / len(results)
-    notes = [
-        f"{queries:,} queries, index {format_megabytes(size)}; a query is encoded in {encode:.1f} ms, not counted above"
-    ]
+    counts = f"{format_queries(data)}, index {format_megabytes(size)}"
+    notes = [f"{counts}; a query is encoded in {encode:.1f} ms, not counted above"]
     for pair in pairs:
         points = f"{100 * pair.difference:+.2f} nDCG@10"
         notes.append(f"{pair.first} - {pair.second}: {points}, p = {pair.p:.4f} (paired randomisation, Holm)")

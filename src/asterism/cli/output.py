@@ -13,6 +13,7 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ..evaluation.datasets import EvaluationSet
     from .safe_console import SafeConsole
 
 # Control characters except tab and newline; marks that change the direction of text; line separators; surrogates; and
@@ -92,3 +93,9 @@ def accept_every_character() -> None:
 def format_megabytes(size: int) -> str:
     """A size for people."""
     return f"{size / 1e6:,.1f} MB"
+
+
+def format_queries(data: EvaluationSet) -> str:
+    """How many judged queries count, and how many do not."""
+    left_out = f" ({data.without_relevant:,} without a relevant document left out)" if data.without_relevant else ""
+    return f"{len(data):,} queries{left_out}"

@@ -22,10 +22,14 @@ WHOLE = re.compile(r"[+-]?[0-9]{1,9}")
 
 @dataclass(frozen=True)
 class EvaluationSet:
-    """Query id -> text, and query id -> document id -> judgement (0: not relevant); the same queries in both."""
+    """Query id -> text, and query id -> document id -> judgement (relevant from 1 on); the same queries in both.
+
+    without_relevant: how many judged queries were left out because none of their documents is relevant.
+    """
 
     queries: dict[str, str]
     qrels: dict[str, dict[str, int]]
+    without_relevant: int = 0
 
     def __len__(self) -> int:
         """Queries."""
@@ -33,7 +37,10 @@ class EvaluationSet:
 
 
 def read_evaluation_set(folder: str | os.PathLike[str], split: str) -> EvaluationSet:
-    """The queries of a split that have a judgement, in the order of the queries file."""
+    """The queries of a split that have a relevant document, in the order of the queries file.
+
+    Others cannot tell methods apart: whatever is found, every measure is 0.
+    """
     root = Path(folder)
     if not os.path.isdir(root):
         raise InputError(f"{root} is not a folder, expected one in BEIR's layout: queries.jsonl and qrels/<split>.tsv")
@@ -50,8 +57,13 @@ def read_evaluation_set(folder: str | os.PathLike[str], split: str) -> Evaluatio
             raise InputError(f"{qrels_file} judges query {query!r}, which {queries_file} does not have")
     if not judged:
         raise InputError(f"{qrels_file} has no judgement, expected at least one: choose another split")
-    kept = {query: text for query, text in queries.items() if query in judged}
-    return EvaluationSet(kept, {query: judged[query] for query in kept})
+    kept = {query: text for query, text in queries.items() if max(judged.get(query, {}).values(), default=0) > 0}
+    if not kept:
+        raise InputError(
+            f"{qrels_file} judges no document relevant: all judgements of its {len(judged):,} queries are 0 or less, "
+            "expected at least one from 1 on: choose another split"
+        )
+    return EvaluationSet(kept, {query: judged[query] for query in kept}, len(judged) - len(kept))
 
 
 def _find_file(path: Path) -> Path | None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
+from ..results.ranking import Ranking
+from ..results.trec_runs import Run, check_run_path, stream_trec_run
 from ..retriever import Retriever
 from .datasets import EvaluationSet
-from .metrics import measure
+from .metrics import MEASURES, measure
 from .significance import holm, paired_randomisation
 
 SHALLOW = 10  # a usual search: measures up to this rank, and latency
@@ -21,20 +25,21 @@ CHUNK = 64
 PERCENTILES = (50, 95, 99)
 MAIN = "nDCG@10"
 
+Floats = npt.NDArray[np.float64]
+
 
 @dataclass(frozen=True)
 class MethodResult:
-    """One method: each measure's values (queries,), the milliseconds of searches for k = 10 (queries,), and a run.
+    """One method: each measure's values (queries,), and the milliseconds of searches for k = 10 (queries,).
 
     Measures up to rank 10 come from a search for 10 documents, which may do less work than one for 1,000; the others
-    and the run come from a search for 1,000. Latency is that of one query at a time on one thread, without encoding
-    it; `encode_ms` is the mean time of encoding.
+    come from a search for 1,000. Latency is that of one query at a time on one thread, without encoding it;
+    `encode_ms` is the mean time of encoding.
     """
 
     method: str
-    run: dict[str, dict[str, float]]
-    values: dict[str, npt.NDArray[np.float64]]
-    milliseconds: npt.NDArray[np.float64]
+    values: dict[str, Floats]
+    milliseconds: Floats
     encode_ms: float
 
     def means(self) -> dict[str, float]:
@@ -69,17 +74,44 @@ def evaluate(
     data: EvaluationSet,
     methods: Sequence[str],
     progress: Callable[[int], None] | None = None,
+    runs: Mapping[str, Path] | None = None,
 ) -> list[MethodResult]:
-    """Search every query with every method; `progress` is a callback that receives the number of searches so far."""
+    """Search every query with every method; `progress` is a callback that receives the number of searches so far.
+
+    `runs` is method -> the file for its TREC run of searches for 1,000 documents, which is written in parts. Rankings
+    are kept for no longer than a part.
+    """
+    files = {} if runs is None else runs
     for method in methods:
         retriever.check_method(method)  # refused now, not after minutes of work
+    _check_runs(files, methods)
     refuse_other_corpus(retriever, data)
-    results, done = [], 0
+    results: list[MethodResult] = []
+
+    def report(count: int) -> None:
+        if progress:
+            progress(len(results) * len(data) + count)
+
     for method in methods:
-        result = _evaluate_method(retriever, data, method, progress, done)
-        done += len(data.queries)
-        results.append(result)
+        results.append(_evaluate_method(retriever, data, method, files.get(method), report))
     return results
+
+
+def name_run(method: str) -> str:
+    """The method in file names and tags: "hybrid:rrf" is hybrid-rrf, because Windows allows no colon."""
+    return method.replace(":", "-")
+
+
+def _check_runs(runs: Mapping[str, Path], methods: Sequence[str]) -> None:
+    """Refuse files that cannot be written, a file for two methods, and one for a method that is not evaluated."""
+    owners: dict[Path, str] = {}
+    for method, path in runs.items():
+        if method not in methods:
+            raise InputError(f"runs has {method!r}, expected only methods that are evaluated: {', '.join(methods)}")
+        other = owners.setdefault(Path(path), method)
+        if other != method:
+            raise InputError(f"the runs of {other!r} and {method!r} are both {path}, expected different files")
+        check_run_path(path)
 
 
 def refuse_other_corpus(retriever: Retriever, data: EvaluationSet) -> None:
@@ -102,29 +134,48 @@ def compare_methods(results: Sequence[MethodResult]) -> list[Difference]:
 
 
 def _evaluate_method(
-    retriever: Retriever, data: EvaluationSet, method: str, progress: Callable[[int], None] | None, done: int
+    retriever: Retriever, data: EvaluationSet, method: str, run: Path | None, report: Callable[[int], None]
 ) -> MethodResult:
-    names, texts = list(data.queries), list(data.queries.values())
+    """Search one query at a time for the latency, then many at once; `report` counts each as half of a search."""
     documents = max(1, len(retriever))
-    shallow: dict[str, dict[str, float]] = {}
-    spent, encoding = [], []
-    for name, text in data.queries.items():
-        begin = time.perf_counter()
-        ranking = retriever.search(text, min(SHALLOW, documents), method=method)
-        seconds = time.perf_counter() - begin
-        encoding.append(ranking.timings["encode"])
-        spent.append(seconds - ranking.timings["encode"])
-        shallow[name] = {hit.id: hit.score for hit in ranking}
-        if progress:
-            progress(done + len(shallow) // 2)
-    deep: dict[str, dict[str, float]] = {}
-    for start in range(0, len(texts), CHUNK):
-        part = slice(start, start + CHUNK)
-        rankings = retriever.search_many(texts[part], min(DEPTH, documents), method=method)
-        deep.update({n: {hit.id: hit.score for hit in r} for n, r in zip(names[part], rankings, strict=True)})
-        if progress:
-            progress(done + (len(shallow) + len(deep)) // 2)
-    values = measure(data.qrels, deep) | {
-        name: found for name, found in measure(data.qrels, shallow).items() if int(name.split("@")[1]) <= SHALLOW
-    }
-    return MethodResult(method, deep, values, 1000 * np.array(spent), 1000 * float(np.mean(encoding)))
+    spent: list[float] = []
+    encoding: list[float] = []
+
+    def search_singly(texts: Sequence[str]) -> Iterator[Ranking]:
+        for text in texts:
+            begin = time.perf_counter()
+            ranking = retriever.search(text, min(SHALLOW, documents), method=method)
+            seconds = time.perf_counter() - begin
+            encoding.append(ranking.timings["encode"])
+            spent.append(seconds - ranking.timings["encode"])
+            yield ranking
+
+    def search_deeply(texts: Sequence[str]) -> list[Ranking]:
+        return retriever.search_many(texts, min(DEPTH, documents), method=method)
+
+    with nullcontext() if run is None else stream_trec_run(run, f"asterism-{name_run(method)}") as write:
+        shallow = _measure_in_parts(data, search_singly, lambda count: report(count // 2))
+        deep = _measure_in_parts(data, search_deeply, lambda count: report((len(data) + count) // 2), write)
+    values = {name: shallow[name] if int(name.split("@")[1]) <= SHALLOW else deep[name] for name in MEASURES}
+    return MethodResult(method, values, 1000 * np.array(spent), 1000 * float(np.mean(encoding)))
+
+
+def _measure_in_parts(
+    data: EvaluationSet,
+    search: Callable[[Sequence[str]], Iterable[Ranking]],
+    report: Callable[[int], None],
+    write: Callable[[Run], None] | None = None,
+) -> dict[str, Floats]:
+    """Measure -> (queries,). Rankings are searched, measured and written in chunks, so that few are in memory."""
+    names = list(data.queries)
+    parts = []
+    for start in range(0, len(names), CHUNK):
+        chosen = names[start : start + CHUNK]
+        run: dict[str, dict[str, float]] = {}
+        for name, ranking in zip(chosen, search([data.queries[name] for name in chosen]), strict=True):
+            run[name] = {hit.id: hit.score for hit in ranking}
+            report(start + len(run))
+        parts.append(measure({name: data.qrels[name] for name in chosen}, run))
+        if write is not None:
+            write(run)
+    return {name: np.concatenate([part[name] for part in parts]) for name in MEASURES}

@@ -22,6 +22,7 @@ RANK = 10
 CHUNK = 32
 RESAMPLED = 2000
 FEWEST = 2 * FOLDS
+CHANCE = 0.05  # gains with a p-value from here on may be chance
 
 Floats = npt.NDArray[np.float64]
 Weights = tuple[float, float, float]
@@ -32,7 +33,9 @@ class Tuning:
     """The weights that all queries choose, and what such weights gain on queries that did not choose them.
 
     before, after: nDCG@10 (queries,) with the weights so far, and with cross-validated ones; interval: the mean gain's,
-    95 %, by resampling queries; p: the p-value of the gain.
+    95 %, by resampling queries, with each fold's weights as they are; p: the p-value of the gain (paired
+    randomisation). The folds choose their weights from queries that they share, so gains are not quite independent: a
+    test measures how often noise passes.
     """
 
     weights: Weights
@@ -45,6 +48,11 @@ class Tuning:
     def gain(self) -> float:
         """Mean of after - before."""
         return float((self.after - self.before).mean())
+
+    @property
+    def helps(self) -> bool:
+        """Whether there is a gain that is hardly chance."""
+        return self.gain > 0 and self.p < CHANCE
 
 
 @dataclass(frozen=True)
@@ -71,7 +79,7 @@ def tune(
     if len(views) < 2:
         raise InputError(f"{retriever.path} has the view {', '.join(views)} alone, expected several: nothing to weigh")
     if len(data) < FEWEST:
-        raise InputError(f"{len(data)} judged queries were given, expected at least {FEWEST}")
+        raise InputError(f"{len(data)} queries have a relevant document, expected at least {FEWEST}: judge more")
     refuse_other_corpus(retriever, data)
     queries = _judge_queries(retriever, data, views, progress)
     grid = _make_grid(len(views))

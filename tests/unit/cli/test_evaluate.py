@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from asterism import Retriever
+from asterism.cli import INTERRUPTED
+from asterism.results import Ranking
 from tests.unit.cli.running import CORPUS, jsonl, run
 
 
@@ -60,6 +64,8 @@ def test_evaluate_as_json_with_runs(made: Path, judged: Path, tmp_path: Path) ->
         (("--methods", "xtr,xtr"), "expected different methods"),
         (("--split", "train"), "choose one of dev, test"),
         (("--run", "/nowhere/run"), "there is no folder /nowhere"),
+        (("--run", "."), "--run is ., expected the name of a file"),
+        (("--run", "/", "--methods", "exact"), "--run is /, expected the name of a file"),
     ],
 )
 def test_evaluate_refuses(made: Path, judged: Path, options: tuple[str, ...], message: str) -> None:
@@ -73,3 +79,44 @@ def test_evaluate_with_other_documents(made: Path, judged: Path) -> None:
     ran = run("evaluate", made, "--data", judged)
     assert (ran.code, ran.out) == (2, "")
     assert "index that corpus first" in ran.err
+
+
+def test_evaluate_leaves_out_queries_without_a_relevant_document(made: Path, judged: Path, tmp_path: Path) -> None:
+    """The means are those of the others, and the number is told."""
+    arguments = ("evaluate", made, "--data", judged, "--split", "dev", "--methods", "exact,lexical")
+    plain = run(*arguments, "--json").lines()
+    qrels = (judged / "qrels" / "dev.tsv").read_text()
+    (judged / "qrels" / "dev.tsv").write_text(f"{qrels}\nq1\tlight\t0\nq2\tlight\t-1\nq2\tfox\t0")
+    more = run(*arguments, "--json", "--run", tmp_path / "r").lines()
+    for before, after in zip(plain, more, strict=True):
+        assert (before["queries"], before["without_relevant"]) == (1, 0)
+        assert (after["queries"], after["without_relevant"]) == (1, 2)
+        assert {key: before[key] for key in before if "@" in key} == {key: after[key] for key in after if "@" in key}
+    assert {line.split()[0] for line in (tmp_path / "r.exact").read_text().splitlines()} == {"q0"}
+    assert "# 1 queries (2 without a relevant document left out), index " in run(*arguments).out
+
+
+def test_evaluate_without_any_relevant_document(made: Path, judged: Path) -> None:
+    (judged / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq0\tfox\t0")
+    ran = run("evaluate", made, "--data", judged)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert "judges no document relevant" in ran.err
+
+
+def test_an_interruption_leaves_whole_runs_only(
+    made: Path, judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first method's run is there; of the second's there is nothing."""
+    search_many = Retriever.search_many
+
+    def interrupt(self: Retriever, *arguments: Any, method: str, **options: Any) -> list[Ranking]:
+        if method == "xtr":
+            raise KeyboardInterrupt
+        return search_many(self, *arguments, method=method, **options)
+
+    monkeypatch.setattr(Retriever, "search_many", interrupt)
+    (tmp_path / "runs").mkdir()
+    options = ("--methods", "exact,xtr", "--run", tmp_path / "runs" / "x")
+    assert run("evaluate", made, "--data", judged, *options).code == INTERRUPTED
+    assert [file.name for file in (tmp_path / "runs").iterdir()] == ["x.exact"]
+    assert len((tmp_path / "runs" / "x.exact").read_text().splitlines()) == 9

@@ -15,7 +15,7 @@ from asterism.files import bounded_lines
 SCIFACT = Path(__file__).parents[4] / "shared" / "data" / "scifact"
 HEADER = "query-id\tcorpus-id\tscore\n"
 QUERIES = '{"_id": "2", "text": "zwei"}\n\n{"_id": "1", "text": "one", "metadata": {}}\n{"_id": "3", "text": "trois"}\n'
-QRELS = HEADER + "1\ta\t2\n2\tb\t0\n1\tc d\t-1\n"
+QRELS = HEADER + "1\ta\t2\n2\tb\t1\n1\tc d\t-1\n"
 
 
 def folder(at: Path, queries: str | bytes = QUERIES, qrels: str | bytes = QRELS) -> Path:
@@ -28,8 +28,20 @@ def folder(at: Path, queries: str | bytes = QUERIES, qrels: str | bytes = QRELS)
 def test_judged_queries_in_the_order_of_their_file(tmp_path: Path) -> None:
     read = read_evaluation_set(folder(tmp_path), "test")
     assert list(read.queries.items()) == [("2", "zwei"), ("1", "one")]
-    assert list(read.qrels.items()) == [("2", {"b": 0}), ("1", {"a": 2, "c d": -1})]
-    assert len(read) == 2
+    assert list(read.qrels.items()) == [("2", {"b": 1}), ("1", {"a": 2, "c d": -1})]
+    assert (len(read), read.without_relevant) == (2, 0)  # the third has no judgement at all
+
+
+def test_queries_without_a_relevant_document_are_left_out_and_counted(tmp_path: Path) -> None:
+    read = read_evaluation_set(folder(tmp_path, qrels=HEADER + "1\ta\t0\n2\tb\t1\n1\tc\t-1\n2\ta\t0\n3\ta\t0"), "test")
+    assert (list(read.queries), read.qrels) == (["2"], {"2": {"b": 1, "a": 0}})
+    assert (len(read), read.without_relevant) == (1, 2)
+
+
+def test_no_query_has_a_relevant_document(tmp_path: Path) -> None:
+    message = r"test\.tsv judges no document relevant: all judgements of its 2 queries are 0 or less, expected at"
+    with pytest.raises(InputError, match=message):
+        read_evaluation_set(folder(tmp_path, qrels=HEADER + "1\ta\t0\n2\tb\t-1\n"), "test")
 
 
 def test_compressed_is_the_same(tmp_path: Path) -> None:
@@ -44,7 +56,7 @@ def test_compressed_is_the_same(tmp_path: Path) -> None:
 def test_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:
     windows = [b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode() for text in (QUERIES, QRELS)]
     read = read_evaluation_set(folder(tmp_path, *windows), "test")
-    assert read.qrels == {"2": {"b": 0}, "1": {"a": 2, "c d": -1}}
+    assert read.qrels == {"2": {"b": 1}, "1": {"a": 2, "c d": -1}}
 
 
 def test_line_separators_inside_a_text(tmp_path: Path) -> None:
