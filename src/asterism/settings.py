@@ -17,7 +17,9 @@ from .errors import SettingError
 View = Literal["dense", "lexical", "multi"]  # one vector per document, weighted terms, one vector per token
 TokenMethod = Literal["colbert", "xtr", "exact"]
 Method = Literal["colbert", "xtr", "exact", "dense", "lexical", "hybrid"]
-Fusion = Literal["linear", "rrf", "m3-dense+lexical", "m3-multi", "m3-all", "m3-long-dense+lexical", "m3-long-all"]
+Fusion = Literal[
+    "standard", "linear", "rrf", "m3-dense+lexical", "m3-multi", "m3-all", "m3-long-dense+lexical", "m3-long-all"
+]
 Imputation = Literal["kth", "cluster", "zero", "none"]
 Bits = Literal[1, 2, 4, 16, 32]
 Levels = Literal["gaussian", "quantile"]
@@ -160,19 +162,25 @@ class TokenSearch(Settings):
 class HybridSearch(Settings):
     """How the scores of several views are fused into one.
 
-    fusion    "linear": candidates from every view, each scored by every view, weighted sum;
+    fusion    "standard": each view's scores on the scale that they have in this index, weighted by how well the view
+              finds documents there and by how well the model can read the query; token vectors only score what the
+              other views find, if there are two others;
+              "linear": candidates from every view, each scored by every view, weighted sum of the scores as they are;
               "rrf": the same candidates, sum of reciprocal ranks;
               "m3-…": the protocols of BGE-M3, for models whose scores have its scales: dense+lexical (both top 1000),
               multi and all (dense top 200), and their weights for long documents
     weights   of dense, lexical and multi, instead of the fusion's own
     depth     candidates of each view, instead of the fusion's own (0); never fewer than k
     tokens    how token vectors are searched for candidates; None for TokenSearch()
+    calibrated  scores from 0 to 1, in the same order: 0.5 is halfway between a random document and the one that a
+              sentence was taken from (fusion "standard")
     """
 
-    fusion: Fusion = "linear"
+    fusion: Fusion = "standard"
     weights: tuple[float, float, float] | None = None
     depth: int = 0
     tokens: TokenSearch | None = None
+    calibrated: bool = False
 
     @classmethod
     def from_json(cls, keywords: Mapping[str, Any]) -> HybridSearch:
@@ -190,6 +198,10 @@ class HybridSearch(Settings):
             object.__setattr__(self, "weights", _check_weights(self.weights))
         if not isinstance(self.tokens, TokenSearch | None):
             raise SettingError(f"tokens is a {type(self.tokens).__name__}, expected TokenSearch(...) or None")
+        if not isinstance(self.calibrated, bool):
+            raise SettingError(f"calibrated is {self.calibrated!r}, expected True or False")
+        if self.calibrated and self.fusion != "standard":
+            raise SettingError(f"calibrated scores need fusion='standard', not {self.fusion!r}")
 
 
 def _check_weights(given: Any) -> tuple[float, float, float]:

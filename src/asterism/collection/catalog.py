@@ -116,6 +116,10 @@ class CatalogReader:
             found.update(self._connection.execute(f"SELECT id, number FROM documents WHERE id IN ({marks})", part))
         return found
 
+    def read_all_ids(self) -> dict[int, str]:
+        """The id of each document, by its number."""
+        return {int(number): str(id) for number, id in self._connection.execute("SELECT number, id FROM documents")}
+
     def documents(self, numbers: Sequence[int]) -> dict[int, Document]:
         """The documents of those numbers that exist."""
         found = {}

@@ -226,8 +226,8 @@ class Collection:
 
     def put_fact(self, name: str, value: dict[str, Any]) -> None:
         """Store a JSON object with the collection."""
-        with self.writing(), self._catalog.writing() as edit:
-            edit.put_fact(name, value)
+        with self.writing() as writer:
+            writer.put_fact(name, value)
 
     def check(self) -> None:
         """Read everything and compare checksums; raises DamagedIndex for the first error found.

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -129,6 +130,11 @@ class CollectionWriter:
             state = edit.put_state(replace(state, documents=state.documents - len(known)))
         self._known_base = replace(base, state=state)
         return len(known)
+
+    def put_fact(self, name: str, value: dict[str, Any]) -> None:
+        """Store a JSON object with the collection."""
+        with self._catalog.writing() as edit:
+            edit.put_fact(name, value)
 
     def settle(self) -> None:
         """Train the codec if it is outgrown or has drifted, and merge small segments; the documents do not change."""

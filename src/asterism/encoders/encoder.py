@@ -6,10 +6,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ..errors import InputError, SettingError, TextError
 from ..models.file_hashes import find_hashes
@@ -19,6 +21,7 @@ from ..terms.counting import TermSpan
 from .assembling import ChunkEncoder, Side
 from .checkpoints.checkpoint import Checkpoint
 from .graph.heads import compute_width
+from .readability import Readability
 from .runtimes.backbone import Backbone
 from .runtimes.freed_memory import return_freed_memory
 from .spans import TokenSpan, find_token_spans
@@ -121,6 +124,14 @@ class Encoder:
     def term_spans(self, text: str) -> list[TermSpan]:
         """The tokens that `count_tokens` counts and that a lexical head weights, with their positions in the text."""
         return find_token_terms(self._checkpoint.tokenizer, self._checkpoint.document, text)
+
+    def measure_readable(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        """(texts,) the share of each text's tokens that the model can read: neither unknown nor single letters."""
+        return np.array([self._readability.measure(text) for text in texts], np.float64)
+
+    @cached_property
+    def _readability(self) -> Readability:
+        return Readability(self._checkpoint.tokenizer, self._checkpoint.query)
 
     def _find_spans(self, text: str, side: Side) -> list[TokenSpan] | None:
         self._check_views(["multi"])

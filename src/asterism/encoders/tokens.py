@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from tokenizers import Encoding
+from tokenizers import Encoding, Tokenizer
 
 from ..errors import CheckpointError, EncodingError
+from ..terms.characters import is_ideograph
 from ..terms.texts import check_texts
 from .checkpoints.tokenizers.loading import open_tokenizer, translate_library_errors
 
@@ -98,6 +99,7 @@ class TextTokenizer:
             bare = self._tokenizer.encode("a", add_special_tokens=False).ids
             own = self._tokenizer.get_vocab(with_added_tokens=True).values()
             self.vocabulary = 1 + max([*own, *framed])
+            self.unknown = _find_unknown(self._tokenizer)
         start = next((i for i in range(len(framed)) if framed[i : i + len(bare)] == bare), None) if bare else None
         if start is None:
             raise CheckpointError(
@@ -109,6 +111,11 @@ class TextTokenizer:
         """The id of a token, or None."""
         found: int | None = self._tokenizer.token_to_id(token)
         return found
+
+    def count_ideographs(self) -> int:
+        """How many tokens are a single ideograph, with or without a mark of the tokenizer's own."""
+        tokens = (token.lstrip("▁#") for token in self._tokenizer.get_vocab(with_added_tokens=False))
+        return sum(len(token) == 1 and is_ideograph(token) for token in tokens)
 
     def get_least_length(self, rules: TextRules) -> int:
         """The smallest length of a row that leaves room for a text."""
@@ -156,6 +163,12 @@ class TextTokenizer:
 
     def _make_error(self, error: BaseException) -> EncodingError:
         return EncodingError(f"{self.file} cannot be used on these texts: {error}")
+
+
+def _find_unknown(tokenizer: Tokenizer) -> int | None:
+    """The id of the unknown token, or None; a unigram model does not name its own, which is `<unk>` by convention."""
+    found: int | None = tokenizer.token_to_id(getattr(tokenizer.model, "unk_token", None) or "<unk>")
+    return found
 
 
 def tokenise(

@@ -16,7 +16,8 @@ from .token_vectors import TokenVectors
 class Representations:
     """dense (texts, d) float32, lexical weights, token vectors; None for a view that was not requested.
 
-    `truncated` counts the texts that were too long and were cut.
+    `truncated` counts the texts that were too long and were cut. readable (texts,): the share of each text that the
+    model can read, None if it was not measured.
     """
 
     texts: int
@@ -24,6 +25,7 @@ class Representations:
     lexical: LexicalWeights | None = None
     multi: TokenVectors | None = None
     truncated: int = 0
+    readable: npt.NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         """The number of texts."""

@@ -22,11 +22,16 @@ if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
 class LazyEncoder:
     """An index's model, loaded once, at the first call from any thread."""
 
-    def __init__(self, load: Callable[[], Encoder], loaded: Encoder | None = None) -> None:
-        """`loaded`: the model, if it is already loaded."""
+    def __init__(self, load: Callable[[], Encoder]) -> None:
+        """`load` is called at most once."""
         self._load = load
-        self._loaded = loaded
+        self._loaded: Encoder | None = None
         self._guard = threading.Lock()
+
+    def keep(self, loaded: Encoder) -> None:
+        """Use a model that is already loaded."""
+        with self._guard:
+            self._loaded = loaded
 
     def __call__(self) -> Encoder:
         """Return the model; load it if necessary."""

@@ -38,6 +38,8 @@ def encode_views(
             progress(len(texts))
     if side == "document" and views.most_vectors and found.multi is not None:
         found = replace(found, multi=pool_vectors(found.multi, views.most_vectors))
+    if side == "query" and from_model and len(wanted) > 1:  # to fuse views by how far the model is to be trusted
+        found = replace(found, readable=encoder().measure_readable(texts))
     if "lexical" in wanted and views.counted:
         counted = count_words(texts) if views.lexical == "words" else encoder().count_tokens(texts)
         found = replace(found, lexical=counted)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -16,36 +15,25 @@ import numpy.typing as npt
 from ..collection.collection import Collection
 from ..collection.policy import Policy
 from ..collection.repair.repair import Repair
-from ..collection.snapshot import Snapshot
+from ..collection.writer import CollectionWriter
 from ..documents.document import Document
-from ..errors import IndexExists, InputError, TextError
+from ..errors import IndexExists, InputError
 from ..models.registry import DEFAULT
 from ..representations import Representations
 from ..results import Explanation, Ranking
-from ..search.examine import Seen, examine
-from ..search.fusion import EVEN, ViewScores, choose_protocol, share_evenly
-from ..search.plan import SearchPlan
-from ..settings import (
-    MOST_THREADS,
-    EncoderSettings,
-    HybridSearch,
-    Terms,
-    TokenBuild,
-    TokenSearch,
-    View,
-    check_whole_number,
-    count_threads,
-)
-from ..views.eligible import Mask
-from ..views.hits import SearchHits
+from ..search.fusion import weigh_views
+from ..search.profile import Profile
+from ..settings import EncoderSettings, HybridSearch, Terms, TokenBuild, TokenSearch, View
 from .batches import split_batches
-from .checks import check_id, check_kind, check_query, is_id
-from .explain import Explainer
+from .checks import check_id, check_kind, is_id
 from .info import describe_index
 from .jobs import is_unfinished
 from .model import LazyEncoder, choose_views, describe_model, load_model, load_same_model
+from .profiling import FACT as PROFILE
+from .profiling import is_outgrown, measure_profile
 from .repair import repair_index
-from .represent import Progress, encode_views, needs_model
+from .represent import Progress, encode_views
+from .search_runner import FUSION, SearchRunner
 
 if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
     from ..encoders.encoder import Encoder
@@ -61,6 +49,7 @@ class Retriever:
         self._collection = collection
         self._views = collection.views()
         self._encoder = LazyEncoder(self._load_encoder)
+        self._runner = SearchRunner(collection, self._views, self._encoder)
 
     @classmethod
     def create(
@@ -91,7 +80,7 @@ class Retriever:
         loaded = load_model(model, encoder)
         kept = choose_views(loaded, views, terms, most_vectors, build or TokenBuild())
         self = cls(Collection.create(path, kept, describe_model(model, loaded, encoder), policy))
-        self._encoder = LazyEncoder(self._load_encoder, loaded)
+        self._encoder.keep(loaded)
         return self
 
     @classmethod
@@ -107,7 +96,7 @@ class Retriever:
         self = cls(Collection.open(path, policy))
         if model is not None:
             try:
-                self._encoder = LazyEncoder(self._load_encoder, self._load_encoder(model))
+                self._encoder.keep(self._load_encoder(model))
             except BaseException:
                 self.close()
                 raise
@@ -164,15 +153,29 @@ class Retriever:
                 writer.add_admitted(admitted, self._encode_documents(batch, progress, done))
                 done += len(batch)
             writer.settle()
+            if is_outgrown(self._collection, len(self)):
+                self._store_profile(writer)
         return done
+
+    def measure(self) -> Profile | None:
+        """Measure how to read the scores of each view, and keep it for hybrid search; None if there is too little text.
+
+        Done by itself whenever the index has doubled: sentences are taken out of some documents, and each view looks
+        for the rest by them.
+        """
+        with self._collection.writing() as writer:
+            return self._store_profile(writer)
+
+    def _store_profile(self, writer: CollectionWriter) -> Profile | None:
+        found = measure_profile(self._collection, self._views, self._encoder)
+        if found is not None:
+            writer.put_fact(PROFILE, found.to_json())
+        return found
 
     def _encode_documents(self, batch: list[Document], progress: Progress | None, done: int) -> Representations:
         texts = [document.full_text for document in batch]
         show = None if progress is None else lambda count: progress(done + count)
         return encode_views(texts, "document", self._views, self._views.names, self._encoder, show)
-
-    def _encode_queries(self, queries: Sequence[str], plan: SearchPlan) -> Representations:
-        return encode_views(queries, "query", self._views, plan.views(self.views), self._encoder)
 
     def update(self, documents: Iterable[Document], *, progress: Progress | None = None) -> int:
         """Add documents, replacing those whose ids exist."""
@@ -211,8 +214,7 @@ class Retriever:
         """The k best of the documents that match the filter, fewer if fewer match.
 
         method: "colbert", "xtr" or "exact" over token vectors (see TokenSearch), "dense", "lexical", or "hybrid" (see
-        HybridSearch; "hybrid:rrf" names a fusion); None for the first of colbert, hybrid, dense and lexical that the
-        index has the views for.
+        HybridSearch; "hybrid:rrf" names a fusion); None for hybrid, or the method of the only view.
         """
         return self.search_many([query], k, method=method, filter=filter, settings=settings, threads=1)[0]
 
@@ -227,29 +229,7 @@ class Retriever:
         threads: int = 0,
     ) -> list[Ranking]:
         """One ranking per query; `threads` (0: all cores) share the queries. Timings are means over the queries."""
-        if isinstance(queries, str | bytes) or not isinstance(queries, Sequence):
-            raise TextError(f"a {type(queries).__name__} was given, expected a list of queries; for one, use search")
-        plan = self._plan(method, settings)
-        wanted = check_whole_number("k", k, 1)
-        workers = count_threads(check_whole_number("threads", threads, 0, MOST_THREADS))
-        for query in queries:
-            check_query(query)
-        if not queries:
-            return []
-        if needs_model(self._views, plan.views(self.views)):
-            self._encoder()  # loaded before the time is measured
-        begin = time.perf_counter()
-        encoded = self._encode_queries(queries, plan)
-        encoding = time.perf_counter() - begin
-
-        def search(snapshot: Snapshot, eligible: Mask | None) -> SearchHits:
-            return plan.search(snapshot, encoded, wanted, eligible, workers)
-
-        found = self._collection.find(search, filter)
-        timings = {"encode": encoding, **found[0].timings}
-        means = {stage: seconds / len(queries) for stage, seconds in timings.items()}
-        pairs = zip(queries, (one.documents for one in found), strict=True)
-        return [Ranking.from_scores(query, plan.method, scored, means) for query, scored in pairs]
+        return self._runner.search_many(queries, k, method, filter, settings, threads)
 
     def explain(
         self,
@@ -265,43 +245,20 @@ class Retriever:
 
         Imputed values of XTR, and fused ranks, depend on k and on the filter: pass those of the search.
         """
-        plan = self._plan(method, settings)
-        check_query(query)
-        check_id(id)
-        wanted = check_whole_number("k", k, 1)
-        encoded = self._encode_queries([query], plan)
-
-        def look(snapshot: Snapshot, at: int, eligible: Mask | None) -> Seen:
-            return examine(plan.ask(snapshot, encoded, eligible, 1), at, plan, wanted)
-
-        document, seen = self._collection.look_at(id, look, filter)
-        return Explainer(query, document, self._views, self._encoder).explain(seen, plan)
+        return self._runner.explain(query, id, k, method, filter, settings)
 
     def check_method(self, method: str) -> None:
         """Raise the error of a search with this method: an unknown name, or a view that the index does not have."""
-        self._plan(method, None)
+        self._runner.plan(method, None)
 
     def shares(self, queries: Sequence[str]) -> list[tuple[list[str], dict[View, npt.NDArray[np.float32]]]]:
         """For each query, the ids (m,) of hybrid search's candidates, and what each view adds with weight 1 (m,)."""
-        plan = self._plan("hybrid", EVEN)
-        encoded = self._encode_queries(queries, plan)
-        scored: list[ViewScores] = []
-
-        def look(snapshot: Snapshot, eligible: Mask | None) -> SearchHits:
-            scored[:] = share_evenly(plan.ask(snapshot, encoded, eligible, count_threads(0)))
-            return SearchHits.from_rows([(one.documents, one.totals()) for one in scored])
-
-        rows = self._collection.find(look)
-        ids = [[document.id for document, _ in row.documents] for row in rows]
-        return list(zip(ids, [one.shares for one in scored], strict=True))
+        return self._runner.share_evenly(queries)
 
     @property
     def weights(self) -> tuple[float, float, float]:
         """The weights of dense, lexical and multi in hybrid search."""
-        return choose_protocol(self.fusion, self._views.counted).weights
-
-    def _plan(self, method: str | None, settings: TokenSearch | HybridSearch | None) -> SearchPlan:
-        return SearchPlan.from_request(method, settings, self.views, lambda: self.fusion)
+        return weigh_views(self.fusion, self._views.counted, self.profile)
 
     @property
     def views(self) -> tuple[View, ...]:
@@ -311,12 +268,17 @@ class Retriever:
     @property
     def fusion(self) -> HybridSearch:
         """The default settings of hybrid search in this index; `tune` can set them."""
-        return HybridSearch.from_json(self._collection.facts("fusion"))
+        return self._runner.read_fusion()
 
     @fusion.setter
     def fusion(self, settings: HybridSearch) -> None:
         check_kind("fusion", settings, HybridSearch, "HybridSearch(...)")
-        self._collection.put_fact("fusion", asdict(settings))
+        self._collection.put_fact(FUSION, asdict(settings))
+
+    @property
+    def profile(self) -> Profile:
+        """How hybrid search reads the scores of each view in this index."""
+        return self._runner.read_profile()
 
     def compact(self) -> None:
         """Merge all segments into one, drop deleted documents, and retrain the codec if the corpus outgrew it."""

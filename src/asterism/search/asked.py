@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+import numpy as np
+
 from ..collection.snapshot import Snapshot
 from ..representations import Representations
 from ..settings import TokenSearch, View
 from ..views.eligible import Mask
 from ..views.hits import SearchHits
+from ..views.lexical.bm25 import K1
 from ..views.searcher import Floats, Numbers, ViewSearcher
 
 
@@ -26,6 +29,7 @@ class Asked:
         threads: int,
     ) -> None:
         """`tokens` says how token vectors are searched; eligible (documents,), None for all."""
+        self._snapshot = snapshot
         searchers: dict[View, ViewSearcher[Any, Any]] = {}
         if snapshot.dense is not None and "dense" in views:
             searchers["dense"] = snapshot.dense
@@ -37,6 +41,7 @@ class Asked:
         self.queries: dict[View, Any] = {view: searcher.prepare(queries) for view, searcher in searchers.items()}
         self.count = len(queries)
         self.counted = snapshot.lexical is not None and snapshot.lexical.counted
+        self.readable = queries.readable if queries.readable is not None else np.ones(len(queries))
         self.tokens = tokens
         self.eligible = eligible
         self.threads = threads
@@ -50,6 +55,14 @@ class Asked:
     def scores(self, view: View, query: int, documents: Numbers) -> Floats:
         """Documents (m,) ascending -> (m,)."""
         return self.searchers[view].scores(self.queries[view][query], documents)
+
+    def find_largest_lexical(self, query: int) -> float:
+        """The largest BM25 score that any document could have for the query; above 0."""
+        return max(float((K1 + 1) * self.queries["lexical"][query][1].sum()), 1e-9)
+
+    def count_vectors(self, documents: Numbers) -> Numbers:
+        """Documents (m,) -> (m,) their token vectors."""
+        return self._snapshot.vectors[documents]
 
     def explain(self, view: View, query: int, document: int) -> Floats:
         """(parts of the document, parts of the query)."""

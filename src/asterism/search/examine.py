@@ -13,7 +13,7 @@ from ..settings import TokenSearch, View
 from ..views.searcher import Floats
 from ..views.tokens.searcher import TokenSearcher
 from .asked import Asked
-from .fusion import Candidates, choose_protocol, find_candidates, score_candidates
+from .fusion import Candidates, find_candidates, score_candidates
 from .plan import SearchPlan
 
 
@@ -55,9 +55,8 @@ def examine(asked: Asked, at: int, plan: SearchPlan, k: int) -> Seen:
     if plan.method != "hybrid":
         score = float(asked.scores(plan.view, 0, np.array([at]))[0])
         return Seen({plan.view: score}, {plan.view: score}, tokens, terms)
-    protocol = choose_protocol(plan.hybrid, asked.counted)
-    candidates = np.union1d(find_candidates(asked, k, protocol)[0].documents, [at])
-    found = score_candidates(asked, 0, Candidates(candidates, {}), plan.hybrid)
+    candidates = np.union1d(find_candidates(asked, k, plan.hybrid)[0].documents, [at])
+    found = score_candidates(asked, 0, Candidates(candidates, {}), plan.hybrid, plan.profile)
     row = int(np.searchsorted(candidates, at))
     scores = {view: float(values[row]) for view, values in found.scores.items()}
     shares = {view: float(values[row]) for view, values in found.shares.items()}

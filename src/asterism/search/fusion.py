@@ -6,19 +6,20 @@ vectors are means over the query's vectors, as in BGE-M3, so that a long query d
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from ..settings import VIEWS, HybridSearch, View
 from ..views.hits import SearchHits
-from ..views.lexical.bm25 import K1
 from ..views.searcher import Floats, Numbers
 from .asked import Asked
+from .profile import Profile
 
 RRF_CONSTANT = 60  # of Cormack, Clarke and Büttcher, 2009
 DEPTH = 200
@@ -41,10 +42,10 @@ M3 = {
     "m3-long-all": Protocol({"dense": 200}, (0.15, 0.5, 0.35)),
 }
 EVERY_VIEW = dict.fromkeys(VIEWS, DEPTH)
+STANDARD = Protocol(EVERY_VIEW, (1.0, 1.0, 1.0))  # on top of what each view is worth
 COUNTED = Protocol(EVERY_VIEW, (1.0, 1.0, 1.0))  # lexical scores as shares of the largest possible one
 WEIGHED = Protocol(EVERY_VIEW, (1.0, 0.3, 1.0))  # a model's own weights, as in BGE-M3
 RANKS = Protocol(EVERY_VIEW, (1.0, 1.0, 1.0))
-EVEN = HybridSearch(weights=(1.0, 1.0, 1.0))
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ class ViewScores:
 
 def choose_protocol(settings: HybridSearch, counted: bool) -> Protocol:
     """The protocol of the settings, with defaults filled in; `counted`: lexical scores are BM25's."""
-    found = M3.get(settings.fusion) or (RANKS if settings.fusion == "rrf" else COUNTED if counted else WEIGHED)
+    linear = COUNTED if counted else WEIGHED
+    found = M3.get(settings.fusion) or {"standard": STANDARD, "rrf": RANKS, "linear": linear}[settings.fusion]
     candidates = {view: settings.depth or depth for view, depth in found.candidates.items()}
     return Protocol(candidates, settings.weights or found.weights)
 
@@ -75,19 +77,20 @@ class Candidates:
     known: Mapping[View, Floats]
 
 
-def fuse(asked: Asked, k: int, settings: HybridSearch) -> SearchHits:
+def fuse(asked: Asked, k: int, settings: HybridSearch, profile: Profile) -> SearchHits:
     """Ids and scores (n, up to k), padded."""
-    protocol = choose_protocol(settings, asked.counted)
     begin = time.perf_counter()
-    found = find_candidates(asked, k, protocol)
+    found = find_candidates(asked, k, settings)
     fusing = time.perf_counter()
 
     def rank(query: int) -> tuple[Numbers, Floats]:
         documents = found[query].documents
         if not len(documents):
             return documents, np.empty(0, np.float32)
-        totals = score_candidates(asked, query, found[query], settings).totals()
+        totals = score_candidates(asked, query, found[query], settings, profile).totals()
         order = np.lexsort((documents, -totals))[:k]
+        if settings.calibrated:
+            totals = profile.calibrate(totals)
         return documents[order], totals[order]
 
     if asked.count == 1:
@@ -98,10 +101,15 @@ def fuse(asked: Asked, k: int, settings: HybridSearch) -> SearchHits:
     return SearchHits.from_rows(rows, {"candidates": fusing - begin, "fuse": time.perf_counter() - fusing})
 
 
-def find_candidates(asked: Asked, k: int, protocol: Protocol) -> list[Candidates]:
+def find_candidates(asked: Asked, k: int, settings: HybridSearch) -> list[Candidates]:
     """The candidates of each query, with the scores that are already known from the search."""
-    there = [view for view in protocol.candidates if view in asked.searchers]
-    hits = {view: asked.search(view, max(protocol.candidates[view], k)) for view in there}
+    depths = choose_protocol(settings, asked.counted).candidates
+    there = [view for view in depths if view in asked.searchers]
+    if settings.fusion == "standard" and len(there) == len(VIEWS) and settings.tokens is None:
+        # Documents that only token vectors would find are missed by none of the measured collections, and looking for
+        # them takes most of the time.
+        there.remove("multi")
+    hits = {view: asked.search(view, max(depths[view], k)) for view in there}
     estimated = asked.tokens.method == "xtr"  # scores from the retrieved tokens only, which are not reused
     reusable = [view for view in there if view != "multi" or not estimated]
     return [_join_candidates(hits, reusable, query) for query in range(asked.count)]
@@ -120,7 +128,9 @@ def _join_candidates(hits: Mapping[View, SearchHits], reusable: Sequence[View], 
     return Candidates(documents, known)
 
 
-def score_candidates(asked: Asked, query: int, candidates: Candidates, settings: HybridSearch) -> ViewScores:
+def score_candidates(
+    asked: Asked, query: int, candidates: Candidates, settings: HybridSearch, profile: Profile
+) -> ViewScores:
     """Score the candidates by every view with a weight."""
     protocol = choose_protocol(settings, asked.counted)
     weights = dict(zip(VIEWS, protocol.weights, strict=True))
@@ -128,18 +138,53 @@ def score_candidates(asked: Asked, query: int, candidates: Candidates, settings:
     scores = {view: _complete_scores(asked, view, query, candidates) for view in counting}
     if "multi" in scores:
         scores["multi"] = np.maximum(scores["multi"] / np.float32(len(asked.queries["multi"][query])), LEAST)
-    if settings.fusion == "rrf":
+    if settings.fusion == "standard":
+        shares = _standardise(asked, query, candidates.documents, scores, weights, settings, profile)
+    elif settings.fusion == "rrf":
         shares = {
             view: np.float32(weights[view]) / (RRF_CONSTANT + compute_ranks(values)) for view, values in scores.items()
         }
     else:
         shares = {view: np.float32(weights[view]) * values for view, values in scores.items()}
         if settings.fusion == "linear" and asked.counted and "lexical" in shares:
-            highest = np.float32((K1 + 1) * asked.queries["lexical"][query][1].sum())
-            shares["lexical"] /= max(highest, np.float32(1e-9))
+            shares["lexical"] /= np.float32(asked.find_largest_lexical(query))
     return ViewScores(
         candidates.documents, scores, {view: np.asarray(share, np.float32) for view, share in shares.items()}
     )
+
+
+def _standardise(
+    asked: Asked,
+    query: int,
+    documents: Numbers,
+    scores: Mapping[View, Floats],
+    weights: Mapping[View, float],
+    settings: HybridSearch,
+    profile: Profile,
+) -> dict[View, Floats]:
+    """Scores (m,) by view -> shares (m,) of a total that is about 0 for a random document and 1 for a sentence's own.
+
+    A view weighs what it is worth in the index, or as the settings say; one that reads the query with the model, also
+    how well the model can read it.
+    """
+    measured = {view: profile.get(view) for view in scores}
+    total = {
+        view: weights[view]
+        * (measured[view].worth if settings.weights is None else 1.0)
+        * (1.0 if view == "lexical" and asked.counted else profile.trust(asked.readable[query]))
+        for view in scores
+    }
+    whole = max(sum(total.values()), 1e-9)
+    shares = {}
+    for view, values in scores.items():
+        value = values.astype(np.float64)
+        if view == "lexical" and asked.counted:
+            value /= math.sqrt(asked.find_largest_lexical(query))
+        if view == "multi":
+            value -= profile.length_penalty * np.log1p(asked.count_vectors(documents))
+        one = measured[view]
+        shares[view] = np.asarray(total[view] / whole * (value - one.background) / one.gap, np.float32)
+    return shares
 
 
 def _complete_scores(asked: Asked, view: View, query: int, candidates: Candidates) -> Floats:
@@ -153,10 +198,20 @@ def _complete_scores(asked: Asked, view: View, query: int, candidates: Candidate
     return scores
 
 
-def share_evenly(asked: Asked) -> list[ViewScores]:
-    """For each query, the candidates of every view and what each view adds in a linear sum with weights of 1."""
-    found = find_candidates(asked, 1, choose_protocol(EVEN, asked.counted))
-    return [score_candidates(asked, query, candidates, EVEN) for query, candidates in enumerate(found)]
+def weigh_views(settings: HybridSearch, counted: bool, profile: Profile) -> tuple[float, float, float]:
+    """The weights of dense, lexical and multi, for a query that the model can read."""
+    dense, lexical, multi = choose_protocol(settings, counted).weights
+    if settings.fusion != "standard" or settings.weights is not None:
+        return dense, lexical, multi
+    worth = [profile.get(view).worth for view in VIEWS]
+    return worth[0], worth[1], worth[2]
+
+
+def share_evenly(asked: Asked, settings: HybridSearch, profile: Profile) -> list[ViewScores]:
+    """For each query, the candidates, and what each view adds if all have the same weight."""
+    even = replace(settings, weights=(1.0, 1.0, 1.0))
+    found = find_candidates(asked, 1, even)
+    return [score_candidates(asked, query, candidates, even, profile) for query, candidates in enumerate(found)]
 
 
 def compute_ranks(scores: Floats) -> npt.NDArray[np.float32]:

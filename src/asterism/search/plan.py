@@ -14,6 +14,7 @@ from ..views.eligible import Mask
 from ..views.hits import SearchHits
 from .asked import Asked
 from .fusion import choose_protocol, fuse
+from .profile import UNMEASURED, Profile
 
 
 @dataclass(frozen=True)
@@ -23,14 +24,20 @@ class SearchPlan:
     method: Method
     tokens: TokenSearch
     hybrid: HybridSearch
+    profile: Profile = UNMEASURED
 
     @classmethod
     def from_request(
-        cls, method: object, settings: object, views: Sequence[View], fusion: Callable[[], HybridSearch]
+        cls,
+        method: object,
+        settings: object,
+        views: Sequence[View],
+        fusion: Callable[[], HybridSearch],
+        profile: Callable[[], Profile] = lambda: UNMEASURED,
     ) -> SearchPlan:
         """A name such as "xtr", "dense" or "hybrid:rrf"; None for the settings' own or the views' default.
 
-        `fusion` returns the default settings of hybrid search.
+        `fusion` returns the default settings of hybrid search, `profile` how to read the scores of the index.
         """
         if not isinstance(settings, TokenSearch | HybridSearch | None):
             given = type(settings).__name__
@@ -38,7 +45,7 @@ class SearchPlan:
         if method is None and isinstance(settings, HybridSearch):
             method = "hybrid"
         elif method is None:
-            method = choose_default_method(views, settings.method if isinstance(settings, TokenSearch) else "colbert")
+            method = settings.method if isinstance(settings, TokenSearch) else choose_default_method(views)
         name, _, variant = method.partition(":") if isinstance(method, str) else ("", "", "")
         if name not in get_args(Method) or (variant and name != "hybrid"):
             known = ", ".join(repr(choice) for choice in get_args(Method))
@@ -52,7 +59,7 @@ class SearchPlan:
         tokens = settings if isinstance(settings, TokenSearch) else hybrid.tokens or TokenSearch()
         if name in get_args(TokenMethod):
             tokens = replace(tokens, method=cast(TokenMethod, name))
-        plan = cls(cast(Method, name), tokens, hybrid)
+        plan = cls(cast(Method, name), tokens, hybrid, profile() if name == "hybrid" else UNMEASURED)
         plan.refuse_missing(views)
         return plan
 
@@ -91,7 +98,7 @@ class SearchPlan:
     ) -> SearchHits:
         """Ids and scores (n, up to k), padded with -1 and -inf; timings are totals over the queries."""
         asked = self.ask(snapshot, queries, eligible, threads)
-        return fuse(asked, k, self.hybrid) if self.method == "hybrid" else asked.search(self.view, k)
+        return fuse(asked, k, self.hybrid, self.profile) if self.method == "hybrid" else asked.search(self.view, k)
 
     def ask(self, snapshot: Snapshot, queries: Representations, eligible: Mask | None, threads: int) -> Asked:
         """Prepare the queries for the views that the method needs."""
@@ -108,8 +115,8 @@ def _refuse_other_settings(method: str, settings: TokenSearch | HybridSearch | N
         raise SettingError(f"settings is a HybridSearch, which method {method!r} does not use: pass {expected}")
 
 
-def choose_default_method(views: Sequence[View], tokens: TokenMethod = "colbert") -> str:
-    """Late interaction if there are token vectors; otherwise hybrid, or the only view."""
-    if "multi" in views:
-        return tokens
-    return "hybrid" if len(views) > 1 else views[0]
+def choose_default_method(views: Sequence[View]) -> str:
+    """Hybrid if there are several views; otherwise the method of the only one."""
+    if len(views) > 1:
+        return "hybrid"
+    return "colbert" if "multi" in views else views[0]

@@ -118,6 +118,11 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFKC", DROPPED.sub("", letters))
 
 
+def is_ideograph(letter: str) -> bool:
+    """Whether a letter is of a script in which single letters can be words."""
+    return any(first <= ord(letter) <= last for first, last in IDEOGRAPHIC)
+
+
 def _find_letters_and_marks(blocks: Iterable[tuple[int, int]]) -> set[int]:
     """Without digits: numbers are words in every script."""
     return {code for code in _list_codes(blocks) if unicodedata.category(chr(code)) in ("Lo", "Lm", "Nl", "Mn", "Mc")}

@@ -16,7 +16,7 @@ from ...settings import MOST_THREADS, check_whole_number
 from ...storage.faults import REMEDY, report_damage
 from ..eligible import Mask, check_eligible
 from ..hits import SearchHits
-from .bm25 import idf
+from .bm25 import K1, idf, saturate
 from .segment import OpenLexical
 from .writer import check_weights
 
@@ -36,6 +36,8 @@ class LexicalSearcher:
         self.segments = list(segments)
         self.documents = sum(segment.facts.documents for segment in segments)
         self.counted = any(segment.facts.count_type for segment in segments)
+        self.mean_length = max(1.0, sum(segment.facts.length for segment in segments) / max(1, self.documents))
+        self.largest_weight = K1 + 1
         self._engine = _native.LexicalEngine([segment.to_native() for segment in segments], choose_kernels())
 
     def prepare(self, queries: Representations) -> LexicalWeights:
@@ -74,6 +76,13 @@ class LexicalSearcher:
     def explain(self, query: Terms, document: int) -> Floats:
         """A document -> (1, n): what each term adds to its score."""
         return self._compute_added(query, np.array([document]))
+
+    def weigh_counts(self, entries: LexicalWeights) -> LexicalWeights:
+        """Counts of the terms of other texts -> the weights that they would have in this index."""
+        lengths = np.add.reduceat(np.append(entries.weights, 0), entries.offsets[:-1]).astype(np.int64)
+        of_term = np.repeat(np.arange(len(entries)), np.diff(entries.offsets))
+        weights = saturate(entries.weights, lengths[of_term], self.mean_length)
+        return LexicalWeights(entries.offsets, entries.terms, weights)
 
     def frequencies(self, terms: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Terms (n,) -> (n,) documents that contain each."""

@@ -91,6 +91,12 @@ class OpenTokens:
             fine=None if self.fine is None else self.fine.view(np.uint16),
         )
 
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """(documents,) the number of vectors of each document."""
+        if self.offsets is None:
+            return np.full(self.facts.documents, self.fixed, np.int64)
+        return np.maximum(np.diff(self.offsets), 0)  # offsets are checked where they are followed
+
     def locate_tokens(self, document: int) -> slice:
         """The rows of a document."""
         if self.offsets is None:

@@ -1,0 +1,190 @@
+"""How to read the scores of one index: the scale of each view and what it is worth there.
+
+Measured without judgements: a sentence is taken out of a document, and each view looks for the rest of the document
+by the sentence (see `retriever/profiling.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import DamagedIndex
+from ..settings import VIEWS, View
+from ..storage.facts import Facts
+from ..storage.faults import damaged
+
+LARGEST = 1e12
+SMALLEST_GAP = 1e-12
+RIDGE = 0.05
+LEAST_SLOPE = 0.5
+FEWEST_PAIRS = 4  # fewer say nothing about the scale of a view
+PRIOR = 3  # pairs that every view is taken to have found: few pairs are weak evidence that a view is worse
+POWER = 3  # of the share of found documents, relative to the best view
+TRUST_POWER = 4
+LENGTH = 0.14  # of a gap, by which a document's token similarity grows with the logarithm of its vectors by chance
+
+Matrix = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ViewProfile:
+    """background: the mean score of a random pair; gap: how far above it a sentence's own document scores;
+    worth: from 0 to 1, relative to the best view.
+    """
+
+    background: float
+    gap: float
+    worth: float
+
+    @classmethod
+    def from_facts(cls, facts: Facts) -> ViewProfile:
+        """Check and read the stored form."""
+        found = cls(facts.number("background", LARGEST), facts.number("gap", LARGEST), facts.number("worth", 1))
+        if found.gap < SMALLEST_GAP or found.worth < 0:
+            raise damaged(facts.where, "has a gap or a worth below 0")
+        return found
+
+
+@dataclass(frozen=True)
+class Profile:
+    """By view, its profile; `pairs` of sentence and document were compared when the index had `documents`.
+
+    length_penalty   taken from the mean token similarity, times log(1 + vectors of the document)
+    readable         the share of the documents' tokens that the model can read
+    slope, midpoint  of the logistic function from totals to calibrated scores
+    """
+
+    views: Mapping[View, ViewProfile]
+    documents: int = 0
+    pairs: int = 0
+    length_penalty: float = 0.0
+    readable: float = 1.0
+    slope: float = 4.0
+    midpoint: float = 0.5
+
+    def to_json(self) -> dict[str, Any]:
+        """The form for the catalog."""
+        return asdict(self)
+
+    @classmethod
+    def from_facts(cls, facts: Facts) -> Profile:
+        """Check and read the stored form."""
+        stored = facts.part("views")
+        unknown = set(stored.content) - set(VIEWS)
+        if unknown:
+            raise damaged(stored.where, f"names {sorted(unknown)[0][:60]!r}, which is not a view")
+        found = cls(
+            {view: ViewProfile.from_facts(stored.part(view)) for view in VIEWS if stored.has(view)},
+            facts.whole("documents"),
+            facts.whole("pairs"),
+            facts.number("length_penalty", LARGEST),
+            facts.number("readable", 1),
+            facts.number("slope", LARGEST),
+            facts.number("midpoint", LARGEST),
+        )
+        if min(found.length_penalty, found.readable, found.slope) < 0:
+            raise DamagedIndex(f"{facts.where} has a negative number, expected none")
+        return found
+
+    def get(self, view: View) -> ViewProfile:
+        """The profile of a view; a usual one if it was not measured."""
+        return self.views.get(view) or UNMEASURED.views[view]
+
+    def trust(self, readable: float) -> float:
+        """Of 1, how much to rely on the model for a query of which it can read this share."""
+        return min(1.0, readable / max(self.readable, 1e-9)) ** TRUST_POWER
+
+    def calibrate(self, totals: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """Totals (m,) -> (m,) from 0 to 1, in the same order."""
+        exponents = np.clip(self.slope * (totals.astype(np.float64) - self.midpoint), -60, 60)
+        return np.asarray(1 / (1 + np.exp(-exponents)), np.float32)
+
+
+UNMEASURED = Profile(  # as with the default model on English texts
+    {
+        "dense": ViewProfile(0.15, 0.4, 1.0),
+        "lexical": ViewProfile(0.1, 1.6, 1.0),
+        "multi": ViewProfile(0.2, 0.25, 1.0),
+    },
+    length_penalty=LENGTH * 0.25,
+)
+
+
+@dataclass
+class Pairs:
+    """Scores (n, n) by view: sentence i with the rest of document j, which is its own for i = j.
+
+    vectors (n,) of each document; readable: see Profile; documents: how many the index has.
+    """
+
+    scores: Mapping[View, Matrix]
+    vectors: npt.NDArray[np.int64]
+    documents: int
+    readable: float = 1.0
+    _own: npt.NDArray[np.bool_] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Mark the pairs that belong together."""
+        self._own = np.eye(len(self.vectors), dtype=bool)
+
+    def measure(self) -> Profile | None:
+        """The profile of the index; None if there are too few pairs, or a view does not tell documents apart."""
+        if len(self._own) < FEWEST_PAIRS:
+            return None
+        gaps = {view: self._find_gap(values) for view, values in self.scores.items()}
+        if min(gaps.values()) < SMALLEST_GAP:
+            return None
+        penalty = LENGTH * gaps.get("multi", 0.0)
+        corrected = dict(self.scores)
+        if "multi" in corrected:
+            corrected["multi"] = corrected["multi"] - penalty * np.log1p(self.vectors)
+        found = {view: PRIOR + int(self._find_own(values).sum()) for view, values in corrected.items()}
+        best = max(found.values())
+        views = {
+            view: ViewProfile(self._mean_of_others(values), gaps[view], (found[view] / best) ** POWER)
+            for view, values in corrected.items()
+        }
+        total = sum(one.worth * (corrected[view] - one.background) / one.gap for view, one in views.items())
+        total = np.asarray(total / sum(one.worth for one in views.values()))
+        slope, midpoint = fit_logistic(total[self._own], total[~self._own])
+        return Profile(views, self.documents, len(self._own), penalty, self.readable, slope, midpoint)
+
+    def _mean_of_others(self, scores: Matrix) -> float:
+        return float(scores[~self._own].mean())
+
+    def _find_gap(self, scores: Matrix) -> float:
+        """The median of the own pairs above the mean of the others; at least the others' standard deviation."""
+        above = float(np.median(scores[self._own])) - self._mean_of_others(scores)
+        return max(above, float(scores[~self._own].std()))
+
+    def _find_own(self, scores: Matrix) -> npt.NDArray[np.bool_]:
+        """(n,) which sentences score highest with their own document."""
+        return np.asarray(scores[self._own] > np.where(self._own, -np.inf, scores).max(axis=1))
+
+
+def fit_logistic(right: Matrix, random: Matrix) -> tuple[float, float]:
+    """Totals (n,) of right and (m,) of random documents -> slope and midpoint of P(right) = 1 / (1 + e^(-s(t - m))).
+
+    Both count as equally likely beforehand. Maximum likelihood with a weak prior, by Newton's method; the slope stays above 0, so that the order is kept.
+    """
+    x = np.concatenate([right, random])
+    y = np.concatenate([np.ones(len(right)), np.zeros(len(random))])
+    share = np.concatenate([np.ones(len(right)), np.full(len(random), len(right) / len(random))])
+    design = np.stack([x, np.ones(len(x))], axis=1)
+    prior = np.array([4.0, -2.0])
+    weights = prior
+    for _ in range(200):
+        p = 1 / (1 + np.exp(-np.clip(design @ weights, -30, 30)))
+        gradient = design.T @ (share * (p - y)) + RIDGE * (weights - prior)
+        curvature = (design * (share * p * (1 - p))[:, None]).T @ design + RIDGE * np.eye(2)
+        step = np.linalg.solve(curvature, gradient)
+        weights = weights - step / max(1.0, float(np.abs(step).max()))  # a full step can overshoot
+        if float(np.abs(step).max()) < 1e-9:
+            break
+    slope = max(float(weights[0]), LEAST_SLOPE)
+    return slope, -float(weights[1]) / slope
