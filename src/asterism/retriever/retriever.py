@@ -29,6 +29,7 @@ from ..settings import (
     MOST_THREADS,
     EncoderSettings,
     HybridSearch,
+    TermCounting,
     Terms,
     TokenBuild,
     TokenSearch,
@@ -70,6 +71,7 @@ class Retriever:
         *,
         views: Sequence[str] | None = None,
         terms: Terms | None = None,
+        counting: TermCounting | None = None,
         most_vectors: int = 0,
         build: TokenBuild | None = None,
         encoder: EncoderSettings = FAST,
@@ -79,7 +81,7 @@ class Retriever:
 
         views: which of "multi", "dense" and "lexical" to store; None for all that the model supports.
         terms: of the lexical view: "model" for those of the model's lexical head, or BM25 over "words" of any language
-        or over the model's "tokens"; None for the model's if it has such a head, otherwise words.
+        or over the model's "tokens"; None for the model's if it has such a head, otherwise words. counting: of BM25.
         most_vectors: maximum token vectors of a document; similar vectors of longer ones are merged (0: no limit).
         policy: when the index is clustered, merged and verified; the default suits any size.
         """
@@ -89,7 +91,7 @@ class Retriever:
         if os.path.lexists(path):  # before a model is downloaded
             raise IndexExists(f"{path} exists already: choose another path, open it, or remove it first")
         loaded = load_model(model, encoder)
-        kept = choose_views(loaded, views, terms, most_vectors, build or TokenBuild())
+        kept = choose_views(loaded, views, terms, counting, most_vectors, build or TokenBuild())
         self = cls(Collection.create(path, kept, describe_model(model, loaded, encoder), policy))
         self._encoder = LazyEncoder(self._load_encoder, loaded)
         return self
@@ -211,8 +213,7 @@ class Retriever:
         """The k best of the documents that match the filter, fewer if fewer match.
 
         method: "colbert", "xtr" or "exact" over token vectors (see TokenSearch), "dense", "lexical", or "hybrid" (see
-        HybridSearch; "hybrid:rrf" names a fusion); None for the first of colbert, hybrid, dense and lexical that the
-        index has the views for.
+        HybridSearch; "hybrid:rrf" names a fusion); None for the first possible of colbert, hybrid, dense, lexical.
         """
         return self.search_many([query], k, method=method, filter=filter, settings=settings, threads=1)[0]
 
@@ -331,8 +332,7 @@ class Retriever:
     def repair(cls, path: str | os.PathLike[str], model: str | os.PathLike[str] | None = None) -> Repair:
         """Repair a damaged index: intact parts stay, the documents of damaged segments are encoded again.
 
-        Only documents whose own rows have more than one wrong byte are lost; the result says how many. `model` as in
-        `open`.
+        Only documents whose own rows have more than one wrong byte are lost; the result says how many. model: see `open`.
         """
         check_kind("path", path, str | os.PathLike, "a path")
         return repair_index(Path(path), model)

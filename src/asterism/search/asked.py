@@ -36,7 +36,8 @@ class Asked:
         self.searchers = searchers
         self.queries: dict[View, Any] = {view: searcher.prepare(queries) for view, searcher in searchers.items()}
         self.count = len(queries)
-        self.counted = snapshot.lexical is not None and snapshot.lexical.counted
+        self.bm25 = None if snapshot.lexical is None else snapshot.lexical.bm25
+        self.counted = self.bm25 is not None
         self.tokens = tokens
         self.eligible = eligible
         self.threads = threads

@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from ..settings import VIEWS, HybridSearch, View
 from ..views.hits import SearchHits
-from ..views.lexical.bm25 import K1
 from ..views.searcher import Floats, Numbers
 from .asked import Asked
 
@@ -134,8 +133,8 @@ def score_candidates(asked: Asked, query: int, candidates: Candidates, settings:
         }
     else:
         shares = {view: np.float32(weights[view]) * values for view, values in scores.items()}
-        if settings.fusion == "linear" and asked.counted and "lexical" in shares:
-            highest = np.float32((K1 + 1) * asked.queries["lexical"][query][1].sum())
+        if settings.fusion == "linear" and asked.bm25 is not None and "lexical" in shares:
+            highest = np.float32((asked.bm25.k1 + 1) * asked.queries["lexical"][query][1].sum())
             shares["lexical"] /= max(highest, np.float32(1e-9))
     return ViewScores(
         candidates.documents, scores, {view: np.asarray(share, np.float32) for view, share in shares.items()}
