@@ -332,7 +332,7 @@ class Retriever:
     def repair(cls, path: str | os.PathLike[str], model: str | os.PathLike[str] | None = None) -> Repair:
         """Repair a damaged index: intact parts stay, the documents of damaged segments are encoded again.
 
-        Only documents whose own rows have more than one wrong byte are lost; the result says how many. model: see `open`.
+        Only documents whose own rows have more than one wrong byte are lost; the result counts them. model: see `open`.
         """
         check_kind("path", path, str | os.PathLike, "a path")
         return repair_index(Path(path), model)
