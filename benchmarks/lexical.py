@@ -28,8 +28,8 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from asterism import LexicalWeights
-from asterism.views.lexical.bm25 import idf, saturate
+from asterism import LexicalWeights, TermCounting
+from asterism.views.lexical.bm25 import Bm25, idf
 from asterism.views.lexical.searcher import LexicalSearcher
 from asterism.views.lexical.segment import LexicalFacts, OpenLexical, open_lexical
 from asterism.views.lexical.writer import write_lexical
@@ -157,11 +157,11 @@ def baseline(corpus: Corpus) -> Search:
     return search
 
 
-def opened(folder: Path, make: Callable[[], LexicalWeights], mean_length: float | None) -> OpenLexical:
+def opened(folder: Path, make: Callable[[], LexicalWeights], bm25: Bm25 | None) -> OpenLexical:
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
     begin = time.process_time()
-    facts: LexicalFacts = write_lexical(folder, make(), mean_length)
+    facts: LexicalFacts = write_lexical(folder, make(), bm25)
     print(f"{folder.name}: ours built in {time.process_time() - begin:.1f} s of CPU", flush=True)
     return open_lexical(folder, facts)
 
@@ -318,12 +318,12 @@ def check_words(folder: Path, work: Path) -> None:
     queries = counted([line["text"] for line in lines_of(folder, "queries")])
     number_of = np.repeat(np.arange(len(documents)), np.diff(documents.offsets))
     lengths = np.bincount(number_of, documents.weights, len(documents)).astype(np.int64)
-    mean = float(lengths.mean())
-    searcher = LexicalSearcher(folder, [opened(work / "lexical" / folder.name, lambda: documents, mean)])
+    bm25 = Bm25.from_totals(TermCounting(), int(lengths.sum()), len(documents))
+    searcher = LexicalSearcher(folder, [opened(work / "lexical" / folder.name, lambda: documents, bm25)])
     asked = LexicalWeights(queries.offsets, queries.terms, idf(searcher.frequencies(queries.terms), len(documents)))
     order = np.argsort(documents.terms, kind="stable")
     starts = np.searchsorted(documents.terms[order], np.arange(len(numbers) + 1))
-    weights = saturate(documents.weights, lengths[number_of], mean)
+    weights = bm25.weigh(documents.weights, lengths[number_of])
     for k in KS:
         ids, scores = searcher.search(asked, k)
         wrong = 0

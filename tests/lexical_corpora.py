@@ -12,6 +12,7 @@ import pytest
 
 from asterism import LexicalWeights
 from asterism.kernels.reference_lexical import find_best, score_documents
+from asterism.views.lexical.bm25 import Bm25
 from asterism.views.lexical.searcher import LexicalSearcher
 from asterism.views.lexical.segment import open_lexical
 from asterism.views.lexical.writer import write_lexical
@@ -59,11 +60,32 @@ def hurried() -> Iterator[None]:
         yield
 
 
-def searcher_of(folder: Path, parts: Sequence[LexicalWeights], mean_length: float | None = None) -> LexicalSearcher:
+def searcher_of(
+    folder: Path, parts: Sequence[LexicalWeights], bm25: Bm25 | Sequence[Bm25] | None = None
+) -> LexicalSearcher:
+    """A segment for each part; with bm25, of all or of each, the weights are counts."""
     folder.mkdir(exist_ok=True)
     with hurried():
-        facts = [write_lexical(folder / str(i), part, mean_length) for i, part in enumerate(parts)]
+        each = bm25 if isinstance(bm25, Sequence) else [bm25] * len(parts)
+        facts = [write_lexical(folder / str(i), part, each[i]) for i, part in enumerate(parts)]
     return LexicalSearcher(folder, [open_lexical(folder / str(i), of) for i, of in enumerate(facts)])
+
+
+def weigh_by_hand(entries: LexicalWeights, k1: float, b: float) -> LexicalWeights:
+    """BM25's weights of counts, one at a time, in float32: the mean length is that of these documents."""
+    total, single = 0, np.float32
+    lengths = []
+    for i in range(len(entries)):
+        lengths.append(int(entries[i][1].sum(dtype=np.float64)))
+        total += lengths[-1]
+    mean = max(1.0, total / max(1, len(entries)))
+    gain, base, slope = single(k1 + 1), single(k1 * (1 - b)), single(k1 * b / mean)
+    weights = []
+    for i, length in enumerate(lengths):
+        for count in entries[i][1]:
+            below = count + (base + slope * single(length))
+            weights.append(count * gain / below if count else single(0))
+    return LexicalWeights(entries.offsets, entries.terms, np.array(weights, np.float32))
 
 
 def expected_hits(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 
 namespace asterism {
@@ -13,7 +14,7 @@ constexpr double kUnits = 65000.0;     // the bound of a document with every ter
 constexpr double kRoundings = 4.0;     // maximum units that rounding adds for each list
 constexpr std::size_t kFewest = 64;    // candidates that are not worth sorting
 
-// How a list adds to bounds: a posting its weight times `unit`, rounded up; a byte of a row byte times factor / 256.
+// How a list adds to bounds: a weight times `unit`, rounded up; a byte of a row, or of a posting, times factor / 256.
 struct Share {
     const TermList* list;
     std::size_t next;  // entry of the list
@@ -21,39 +22,69 @@ struct Share {
     std::uint16_t factor;
 };
 
-// The shares of a query's lists, and by how much bounds may exceed scores, in units.
+// The shares of a query's lists, and by how much bounds may exceed scores, in units. A byte bounds a weight by the segment's
+// `highest`, though the weight may be down at its `lowest`.
 struct Scale {
     double units;
     std::uint32_t excess = 0;
     std::vector<Share> shares;
 
-    explicit Scale(const std::vector<TermList>& lists) {
+    Scale(const LexicalSegment& segment, const std::vector<TermList>& lists) {
+        const double spread = 1.0 - segment.lowest / segment.highest;
         double most = 0.0;
-        for (const TermList& list : lists) most += double{list.weight} * double{list.largest};
+        for (const TermList& list : lists) most += double{list.weight} * list.largest;
         units = (kUnits - kRoundings * static_cast<double>(lists.size())) / most;
         if (!(units > 0.0)) throw DamagedIndex("a list's largest weight is no number above 0");
         for (const TermList& list : lists) {
-            const double share = std::clamp(double{list.weight} * double{list.largest} * units, 0.0, kUnits);
+            const double share = std::clamp(double{list.weight} * list.largest * units, 0.0, kUnits);
             const auto factor = static_cast<std::uint16_t>(share * (256.0 / 255.0) + 1.0);
             shares.push_back({&list, list.begin, list.weight * units, factor});
-            excess += static_cast<std::uint32_t>(kRoundings) + (list.row != nullptr ? factor / 256u : 0u);
+            excess += static_cast<std::uint32_t>(kRoundings);
+            if (list.row != nullptr || segment.weights == nullptr) excess += factor / 256u + static_cast<std::uint32_t>(std::ceil(share * spread));
         }
     }
 };
 
+// What postings of a list add to bounds: their weights in units, rounded up; or bytes like those of rows, with counts.
+struct WeightsInUnits {
+    const float* weights;
+    double unit;
+
+    int operator()(std::size_t entry) const {
+        return static_cast<int>(std::min(std::max(0.0, unit * weights[entry]), kUnits)) + 1;  // 1 for NaN
+    }
+};
+
+struct SharesInUnits {
+    const std::uint8_t* shares;
+    std::uint32_t factor;
+
+    int operator()(std::size_t entry) const { return static_cast<int>((shares[entry] * factor) >> 8) + 1; }
+};
+
 // The postings of documents first..first + n; whether there were any.
-bool add_postings(std::uint16_t* sums, const LexicalSegment& segment, Share& share, std::size_t first, std::size_t n) {
+template <class Units>
+bool add_postings(std::uint16_t* sums, const std::uint32_t* list, const Units& units_of, Share& share, std::size_t first, std::size_t n) {
     const std::size_t begin = share.next;
     const std::size_t end = share.list->end;
     std::size_t entry = begin;
     for (; entry < end; ++entry) {
-        const std::size_t document = std::size_t{segment.list[entry]} - first;
+        const std::size_t document = std::size_t{list[entry]} - first;
         if (document >= n) break;
-        const double units = std::min(std::max(0.0, share.unit * segment.weights[entry]), kUnits);  // 0 for NaN
-        sums[document] = static_cast<std::uint16_t>(sums[document] + static_cast<int>(units) + 1);
+        sums[document] = static_cast<std::uint16_t>(sums[document] + units_of(entry));
     }
     share.next = entry;
     return entry != begin;
+}
+
+// All that a list adds to the bounds of documents first..first + n; whether it may have added something.
+bool add_list(const Kernels& kernels, std::uint16_t* sums, const LexicalSegment& segment, Share& share, std::size_t first, std::size_t n) {
+    if (share.list->row != nullptr) {
+        kernels.add_row(share.list->row + first, n, share.factor, sums);
+        return true;
+    }
+    if (segment.weights != nullptr) return add_postings(sums, segment.list, WeightsInUnits{segment.weights, share.unit}, share, first, n);
+    return add_postings(sums, segment.list, SharesInUnits{segment.counts.shares, share.factor}, share, first, n);
 }
 
 // Candidates for the k best so far.
@@ -101,7 +132,7 @@ private:
 
 std::vector<Candidate> candidates_of(const Kernels& kernels, const LexicalSegment& segment, const std::vector<TermList>& lists,
                                      std::size_t k, float floor, const std::uint8_t* wanted) {
-    Scale scale(lists);
+    Scale scale(segment, lists);
     const double least = floor * scale.units - static_cast<double>(lists.size());
     if (least > kUnits) return {};  // not reachable even with all terms at their largest
     Shortlist shortlist(k, scale.excess, static_cast<std::uint32_t>(std::max(least, 0.0)));
@@ -111,10 +142,7 @@ std::vector<Candidate> candidates_of(const Kernels& kernels, const LexicalSegmen
         const std::size_t n = std::min(kBlock, segment.documents - first);
         std::fill_n(sums.begin(), n, std::uint16_t{0});
         bool any = false;
-        for (Share& share : scale.shares) {
-            if (share.list->row != nullptr) kernels.add_row(share.list->row + first, n, share.factor, sums.data());
-            any |= share.list->row != nullptr || add_postings(sums.data(), segment, share, first, n);
-        }
+        for (Share& share : scale.shares) any |= add_list(kernels, sums.data(), segment, share, first, n);
         if (!any) continue;
         for (std::size_t begin = 0; begin < n; begin += kGroup) {
             const std::size_t count = kernels.reaching(sums.data() + begin, std::min(kGroup, n - begin), shortlist.least(), found.data());

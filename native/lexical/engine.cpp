@@ -2,6 +2,7 @@
 
 #include "lexical/bounds.hpp"
 #include "lexical/lists.hpp"
+#include "lexical/weights.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,9 +14,15 @@ namespace {
 std::vector<float> exact_scores(const LexicalSegment& segment, const std::vector<TermList>& lists,
                                 const std::vector<Candidate>& candidates) {
     std::vector<float> scores(candidates.size(), 0.0f);
-    for (const TermList& list : lists) {
-        for (std::size_t i = 0; i < candidates.size(); ++i) scores[i] += list.weight * weight_of(segment, list, candidates[i].document);
-    }
+    with_weights(segment, [&](const auto& weight_of) {
+        for (const TermList& list : lists) {
+            for (std::size_t i = 0; i < candidates.size(); ++i) {
+                const std::uint32_t document = candidates[i].document;
+                const std::size_t entry = entry_of(segment, list, document);
+                if (entry != kNoEntry) scores[i] += list.weight * weight_of(entry, document);
+            }
+        }
+    });
     return scores;
 }
 
@@ -50,13 +57,16 @@ std::vector<float> LexicalEngine::weights_of(const std::int64_t* terms, std::siz
     const std::vector<float> ones(count, 1.0f);
     std::vector<float> weights(n * count, 0.0f);
     for (const LexicalSegment& segment : segments_) {
-        for (const TermList& list : lists_of(segment, {terms, ones.data(), count})) {
-            for (std::size_t i = 0; i < n; ++i) {
-                const std::size_t document = static_cast<std::size_t>(documents[i]) - segment.first_document;
-                if (document >= segment.documents) continue;
-                weights[i * count + list.place] = weight_of(segment, list, static_cast<std::uint32_t>(document));
+        with_weights(segment, [&](const auto& weight_of) {
+            for (const TermList& list : lists_of(segment, {terms, ones.data(), count})) {
+                for (std::size_t i = 0; i < n; ++i) {
+                    const std::size_t document = static_cast<std::size_t>(documents[i]) - segment.first_document;
+                    if (document >= segment.documents) continue;
+                    const std::size_t entry = entry_of(segment, list, static_cast<std::uint32_t>(document));
+                    if (entry != kNoEntry) weights[i * count + list.place] = weight_of(entry, document);
+                }
             }
-        }
+        });
     }
     return weights;
 }

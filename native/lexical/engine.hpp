@@ -5,6 +5,10 @@
 // one sweep through memory, and the postings of the short lists. It processes blocks of documents that fit in the
 // first caches and keeps those whose bound is among the k largest, or so close that rounding may hide them. Only these,
 // few more than k, are scored from the exact weights.
+//
+// A model's weights are stored. BM25's follow from counts, because they depend on the mean length of all documents, which
+// changes with every document. Bytes and largest weights were made with an earlier mean; `highest` and `lowest` say by how
+// much the weights may differ now, so that bounds stay bounds.
 #pragma once
 
 #include "shared/hits.hpp"
@@ -16,6 +20,25 @@
 
 namespace asterism {
 
+// BM25's weight of a term in a document: float32 operations in this order, as in views/lexical/bm25.py.
+struct Bm25 {
+    float gain;
+    float base;
+    float slope;
+
+    float weigh(float count, float length) const { return count * gain / (count + (base + slope * length)); }
+};
+
+// What BM25's weights are computed from.
+struct TermCounts {
+    const std::uint8_t* counts;    // (postings, width)
+    std::size_t width;             // bytes of a count: 1, 2 or 4; 0 for a segment that stores weights
+    const std::uint32_t* lengths;  // (documents,)
+    std::uint32_t longest;         // of the lengths
+    const std::uint8_t* shares;    // (postings,) as in rows
+    Bm25 bm25;
+};
+
 // Terms that occur have numbers 0..terms, in the order of `term_ids`.
 struct LexicalSegment {
     std::size_t first_document;
@@ -24,9 +47,12 @@ struct LexicalSegment {
     std::size_t postings;
     const std::int64_t* term_ids;     // (terms,) rising
     const std::int64_t* starts;       // (terms + 1,)
-    const float* largest;             // (terms,) the largest weight of each list
+    const float* largest;             // (terms,) the largest weight of each list when the segment was written
     const std::uint32_t* list;        // (postings,) documents, rising within a list
-    const float* weights;             // (postings,)
+    const float* weights;             // (postings,), or nullptr with counts
+    TermCounts counts;
+    double lowest;                    // every weight is at least this times what it was when the segment was written,
+    double highest;                   // and at most this
     std::size_t long_lists;
     const std::uint32_t* long_terms;  // (long_lists,) numbers of their terms, rising
     const std::uint8_t* rows;         // (long_lists, documents): 255 times the share of the largest weight, rounded up

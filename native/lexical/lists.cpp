@@ -17,7 +17,8 @@ std::vector<TermList> lists_of(const LexicalSegment& segment, const LexicalQuery
             throw DamagedIndex("a term's list lies outside its segment");
         }
         if (begin == end) continue;
-        TermList list{static_cast<std::size_t>(begin), static_cast<std::size_t>(end), query.weights[i], segment.largest[term], i, nullptr, nullptr};
+        const double largest = double{segment.largest[term]} * segment.highest;
+        TermList list{static_cast<std::size_t>(begin), static_cast<std::size_t>(end), query.weights[i], largest, i, nullptr, nullptr};
         const std::uint32_t* past = segment.long_terms + segment.long_lists;
         const std::uint32_t* long_term = std::lower_bound(segment.long_terms, past, static_cast<std::uint32_t>(term));
         if (long_term != past && *long_term == term) {
@@ -30,7 +31,7 @@ std::vector<TermList> lists_of(const LexicalSegment& segment, const LexicalQuery
     return lists;
 }
 
-float weight_of(const LexicalSegment& segment, const TermList& list, std::uint32_t document) {
+std::size_t entry_of(const LexicalSegment& segment, const TermList& list, std::uint32_t document) {
     std::size_t begin = list.begin;
     std::size_t left = list.end - list.begin;
     if (list.ranks != nullptr) {
@@ -41,13 +42,13 @@ float weight_of(const LexicalSegment& segment, const TermList& list, std::uint32
     }
     // A branch-free binary search, so that the processor can start on the next document while this one waits for memory.
     const std::uint32_t* entry = segment.list + begin;
-    if (left == 0) return 0.0f;
+    if (left == 0) return kNoEntry;
     while (left > 1) {
         const std::size_t half = left / 2;
         entry += entry[half - 1] < document ? half : 0;
         left -= half;
     }
-    return *entry == document ? segment.weights[entry - segment.list] : 0.0f;
+    return *entry == document ? static_cast<std::size_t>(entry - segment.list) : kNoEntry;
 }
 
 }  // namespace asterism

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from asterism import settings
 from asterism.collection import filter_parsing, segment_maker
 from asterism.collection.policy import Policy
 from asterism.documents import chunks, document, texts
 from asterism.files import bounded_lines
-from asterism.views.lexical import bm25
 from asterism.views.lexical import writer as lexical_writer
 
 from .documents import ROOT
@@ -39,7 +39,7 @@ STATED = [
     ("format.md", f"up to about {segment_maker.SAMPLED:,} evenly spaced vectors"),
     ("format.md", f"up to {POLICY.verified_catalog >> 20} MB (2^22 bytes)"),
     ("format.md", f"from {POLICY.graph_documents:,} documents on"),
-    ("format.md", f"k1 = {bm25.K1}, b = {bm25.B}"),
+    ("format.md", f"k1 = {settings.K1}, b = {settings.B}"),
     ("../README.md", f"Below {POLICY.flat_tokens:,} vectors nothing is clustered"),
     ("../README.md", f"compares all below {POLICY.graph_documents:,} documents"),
 ]

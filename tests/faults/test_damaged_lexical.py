@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from asterism.errors import DamagedIndex
+from asterism.views.lexical.bm25 import Bm25
 from asterism.views.lexical.merge import merge_lexical
 from asterism.views.lexical.searcher import LexicalSearcher
 from asterism.views.lexical.segment import open_lexical
@@ -14,11 +15,12 @@ from asterism.views.lexical.writer import write_lexical
 from tests.lexical_corpora import hurried, make_entries
 
 FLIPS = 25  # in each file
+BM25 = Bm25(0.9, 0.75, 9.5)
 
 
 def test_flipped_bytes_never_crash(tmp_path: Path) -> None:
     entries = make_entries(500, 20, 60, 1000, counts=True)
-    facts = write_lexical(tmp_path / "x", entries, 9.5)
+    facts = write_lexical(tmp_path / "x", entries, BM25)
     queries = make_entries(20, 10, 60, 1000, seed=1)
     rng = np.random.default_rng(0)
     raised = merges = 0
@@ -41,9 +43,9 @@ def test_flipped_bytes_never_crash(tmp_path: Path) -> None:
                 terms, weights = queries[0]
                 assert np.isfinite(searcher.scores((terms, weights), np.arange(500))).all()
                 assert (searcher.frequencies(terms) <= facts.postings).all()
-                assert (opened.lengths() >= 0).all()
+                assert (opened.read_lengths() >= 0).all()
                 with hurried():
-                    merge_lexical(tmp_path / f"merged-{merges}", [(opened, np.ones(500, bool))], 9.5)
+                    merge_lexical(tmp_path / f"merged-{merges}", [(opened, np.ones(500, bool))], BM25)
                 merges += 1
             except DamagedIndex:
                 raised += 1

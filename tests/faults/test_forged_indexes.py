@@ -87,7 +87,8 @@ SEGMENTS: dict[str, tuple[str, Callable[[np.ndarray], Any]]] = {
     "documents that are elsewhere": ("segment-*/multi/offsets.npy", lambda values: values.fill(-5)),
     "vectors that are no numbers": ("segment-*/dense/vectors.npy", lambda values: values.fill(np.nan)),
     "postings of other documents": ("segment-*/lexical/list_documents.npy", lambda values: values.fill(2**31)),
-    "weights that are no numbers": ("segment-*/lexical/weights.npy", lambda values: values.fill(np.nan)),
+    "counts of 0": ("segment-*/lexical/counts.npy", lambda values: values.fill(0)),
+    "lengths that are too large": ("segment-*/lexical/lengths.npy", lambda values: values.fill(2**32 - 1)),
     "lists of terms that are elsewhere": ("segment-*/lexical/starts.npy", lambda values: values.fill(2**40)),
 }
 
@@ -104,7 +105,53 @@ MERGED = [
     "documents that are elsewhere",
     "postings of other documents",
     "lists of terms that are elsewhere",
+    "counts of 0",
+    "lengths that are too large",
 ]
+BM25_FACTS: dict[str, tuple[str, Any]] = {
+    "no mean length": ("mean_length", None),
+    "a mean length of 0": ("mean_length", 0),
+    "a mean length that is no number": ("mean_length", "9"),
+    "another k1": ("k1", 1.5),
+    "a negative k1": ("k1", -1),
+    "a k1 that overflows": ("k1", 1e300),
+    "another b": ("b", 0.5),
+    "a b above 1": ("b", 1.5),
+    "something more": ("k3", 1),
+}
+
+
+@pytest.mark.parametrize("forgery", BM25_FACTS)
+def test_forged_facts_of_bm25_are_refused(index: Path, forgery: str) -> None:
+    part, (key, value) = min(index.glob("segment-*")), BM25_FACTS[forgery]
+    content = read_sealed(part / "segment.json")
+    content["views"]["lexical"]["bm25"][key] = value
+    write_part(index, part, "segment.json", content)
+    with pytest.raises(DamagedIndex):
+        Collection.open(index)
+
+
+def test_another_k1_for_the_whole_index_is_refused(index: Path) -> None:
+    """Its bounds were made with the first."""
+    connection = sqlite3.connect(index / CATALOG)
+    views = forging.json.loads(connection.execute("SELECT value FROM facts WHERE name = 'views'").fetchone()[0])
+    for value, message in ((1.5, "other settings"), (-1, "k1 is -1"), ("x", "k1 is 'x'")):
+        views["counting"]["k1"] = value
+        put_fact(connection, "views", views)
+        connection.commit()
+        with pytest.raises(DamagedIndex, match=message):
+            Collection.open(index)
+    connection.close()
+
+
+def test_a_total_that_is_not_that_of_the_lengths_is_refused_by_merges(index: Path) -> None:
+    part = min(index.glob("segment-*"))
+    for key in ("length", "longest"):
+        content = read_sealed(part / "segment.json")
+        content["views"]["lexical"][key] -= 1
+        write_part(index, part, "segment.json", content)
+        with pytest.raises(DamagedIndex):
+            compact(index)
 
 
 @pytest.mark.parametrize("forgery", MERGED)

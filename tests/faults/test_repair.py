@@ -97,7 +97,7 @@ def test_a_stopped_repair_and_a_damaged_catalog_lose_nothing(tmp_path: Path) -> 
     collection = made(tmp_path / "x", dict(list(texts.items())[:200]))
     put(collection, dict(list(texts.items())[200:]))
     collection.close()
-    file = max((tmp_path / "x").glob("segment-*/lexical/weights.npy"))
+    file = max((tmp_path / "x").glob("segment-*/lexical/counts.npy"))
     file.write_bytes(file.read_bytes()[:-1] + b"x")
     calls: list[int] = []
 
@@ -241,7 +241,7 @@ def test_a_folder_that_is_no_index_is_left_alone(tmp_path: Path) -> None:
 def test_leftovers_of_a_killed_writer_do_not_stop_a_repair(tmp_path: Path) -> None:
     made(tmp_path / "x", {f"d{i}": f"text {i}" for i in range(20)}).close()
     (tmp_path / "x" / "segment-000002").mkdir()
-    file = min((tmp_path / "x").glob("segment-*/lexical/weights.npy"))
+    file = min((tmp_path / "x").glob("segment-*/lexical/counts.npy"))
     file.write_bytes(file.read_bytes()[:-1] + b"x")
     assert repaired(tmp_path / "x").represented == 20
 

@@ -33,14 +33,13 @@ K1, B = 0.9, 0.75
 
 @dataclass
 class Stored:
-    """A document in all views; terms (VOCABULARY,) are weights or counts, mean_length is the mean when it was added."""
+    """A document in all views; terms (VOCABULARY,) are weights or counts."""
 
     id: str
     tokens: np.ndarray
     dense: np.ndarray
     terms: np.ndarray
     kind: int
-    mean_length: float
     alive: bool = True
 
 
@@ -65,7 +64,7 @@ def content_of(documents: list[Stored]) -> Representations:
 def one(rng: np.random.Generator, id: str, counted: bool) -> Stored:
     counts = rng.integers(0, 4, VOCABULARY) * rng.integers(0, 2, VOCABULARY)
     terms = counts if counted else np.round(rng.random(VOCABULARY) * (counts > 0), 2)
-    return Stored(id, unit(rng, rng.integers(1, 4)), unit(rng, 1)[0], terms.astype(np.float32), int(rng.integers(3)), 1)
+    return Stored(id, unit(rng, rng.integers(1, 4)), unit(rng, 1)[0], terms.astype(np.float32), int(rng.integers(3)))
 
 
 class Truth:
@@ -81,7 +80,7 @@ class Truth:
         if counted:
             frequencies = (values > 0).sum(axis=0)
             weights = weights * np.log(1 + (len(documents) - frequencies + 0.5) / (frequencies + 0.5))
-            lengths = values.sum(axis=1) / np.array([one.mean_length for one in documents])
+            lengths = values.sum(axis=1) / max(1.0, values.sum() / len(documents))
             values = values * (K1 + 1) / (values + (K1 * (1 - B + B * lengths))[:, None])
             self.bound = max(1e-9, (K1 + 1) * weights.sum())
         self.lexical = values @ weights
@@ -109,9 +108,6 @@ def test_every_method_equals_brute_force(counted: bool, seed: int, sizes: list[i
         stored: list[Stored] = []
         for size in sizes:
             batch = [one(rng, f"d{len(stored) + i}", counted) for i in range(size)]
-            total = sum(document.terms.sum() for document in [*stored, *batch])
-            for document in batch:
-                document.mean_length = max(1.0, total / (len(stored) + size))
             with collection.writing() as writer:
                 writer.add([Document(x.id, "text", metadata={"kind": x.kind}) for x in batch], content_of(batch))
             stored += batch
@@ -124,9 +120,6 @@ def test_every_method_equals_brute_force(counted: bool, seed: int, sizes: list[i
         with collection.writing() as writer:
             writer.compact()
         living = [document for document in stored if document.alive]
-        total = sum(document.terms.sum() for document in living)
-        for document in living:
-            document.mean_length = max(1.0, total / len(living))
         check(collection, living, one(rng, "query", counted), k, {"kind": 1}, counted)
         collection.close()
 

@@ -38,6 +38,14 @@ TermKind = Annotated[
         default="model if it has a lexical head, otherwise words",
     ),
 ]
+K1 = Annotated[
+    float | None,
+    describe_option("--k1", help="BM25's k1, from 0: how much further occurrences of a term add.", default="0.9"),
+]
+B = Annotated[
+    float | None,
+    describe_option("--b", help="BM25's b, from 0 to 1: how much a document's length counts.", default="0.75"),
+]
 MostVectors = Annotated[
     int,
     describe_option(
@@ -62,6 +70,8 @@ def index(
     model: ModelName = None,
     views: ViewNames = None,
     terms: TermKind = None,
+    k1: K1 = None,
+    b: B = None,
     most_vectors: MostVectors = 0,
     bits: Bits = 4,
     precision: Precision = "int8",
@@ -72,11 +82,13 @@ def index(
 ) -> None:
     """Create an index of documents. After an interruption, the same command goes on where it stopped."""
     from ..models.registry import DEFAULT
-    from ..settings import EncoderSettings, TokenBuild
+    from ..settings import EncoderSettings, TermCounting, TokenBuild
 
+    counting = {name: value for name, value in (("k1", k1), ("b", b)) if value is not None}
     settings = {
         "views": None if views is None else [name.strip() for name in views.split(",") if name.strip()],
         "terms": terms,
+        "counting": TermCounting.from_json(counting) if counting else None,
         "most_vectors": most_vectors,
         "build": TokenBuild.from_json({"bits": bits, "seed": seed, "refinement": "float16" if refinement else "none"}),
         "encoder": EncoderSettings.from_json({"precision": precision}),

@@ -269,6 +269,8 @@ class Collection:
     def _check_views(self, snapshot: Snapshot, views: Views) -> None:
         if snapshot.segments and set(snapshot.segments[0].views) != set(views.names):
             raise damaged(self.path, "has segments with other views than the collection")
+        if snapshot.lexical is not None and not snapshot.lexical.is_weighted_by(views.counting):
+            raise damaged(self.path, "has segments whose terms are weighted by other settings than the collection's")
 
     def _read_documents(
         self, snapshot: Snapshot, hits: SearchHits, filter: Mapping[str, Any] | None

@@ -11,7 +11,7 @@ from .catalog import CatalogReader
 from .kept_views import Views
 
 KIND = "asterism index"
-VERSION = 3
+VERSION = 4
 PATIENCE = 1.0  # seconds that a writer waits for another
 REPAIR = "repair"  # the name of the fact that marks an unfinished repair
 

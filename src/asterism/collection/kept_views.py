@@ -6,8 +6,10 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, get_args
 
-from ..errors import InputError
-from ..settings import VIEWS, Terms, TokenBuild, View, check_whole_number
+from ..errors import InputError, SettingError
+from ..settings import FIRST_COUNTING, VIEWS, TermCounting, Terms, TokenBuild, View, check_whole_number
+
+COUNTED: tuple[Terms, ...] = ("tokens", "words")
 
 
 @dataclass(frozen=True)
@@ -16,31 +18,42 @@ class Views:
     lexical: the kind of terms, None for no terms.
 
     most_vectors: maximum token vectors of a document; similar vectors of longer ones are merged (0: no limit).
+    counting: how counts of terms become weights; for counted terms, None stands for TermCounting().
     """
 
     multi: TokenBuild | None = None
     dense: bool = False
     lexical: Terms | None = None
     most_vectors: int = 0
+    counting: TermCounting | None = None
 
     def __post_init__(self) -> None:
-        """Check most_vectors; the other settings check themselves."""
+        """Check most_vectors and whether terms are counted; the other settings check themselves."""
         object.__setattr__(self, "most_vectors", check_whole_number("most_vectors", self.most_vectors, 0))
+        if not isinstance(self.counting, TermCounting | None):
+            raise SettingError(f"counting is a {type(self.counting).__name__}, expected TermCounting(...) or None")
+        if self.lexical in COUNTED:
+            object.__setattr__(self, "counting", self.counting or TermCounting())
+        elif self.counting is not None:
+            there = "no lexical view" if self.lexical is None else "a lexical view of the model's own weights"
+            raise SettingError(f"counting is {self.counting}, expected None: there is {there}")
 
     @cached_property
     def names(self) -> tuple[View, ...]:
         """The names of the stored views."""
         return tuple(name for name in VIEWS if getattr(self, name))
 
-    @cached_property
+    @property
     def counted(self) -> bool:
         """Whether terms have counts, which BM25 turns into weights, instead of a model's weights."""
-        return self.lexical in ("tokens", "words")
+        return self.counting is not None
 
     def to_json(self) -> dict[str, Any]:
         """The form for the catalog, without threads, which do not affect what is stored."""
         multi = None if self.multi is None else drop_threads(self.multi)
-        return {"multi": multi, "dense": self.dense, "lexical": self.lexical, "most_vectors": self.most_vectors}
+        counting = None if self.counting is None else asdict(self.counting)
+        kept = {"multi": multi, "dense": self.dense, "lexical": self.lexical}
+        return {**kept, "most_vectors": self.most_vectors, "counting": counting}
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Views:
@@ -49,7 +62,9 @@ class Views:
         dense, lexical = stored.get("dense", False), stored.get("lexical")
         if not isinstance(dense, bool) or lexical not in (None, *get_args(Terms)):
             raise InputError(f"views is {stored!r}, which no collection keeps")
-        return cls(multi, dense, lexical, stored.get("most_vectors", 0))
+        first = FIRST_COUNTING if lexical in COUNTED else None  # earlier formats do not store it
+        counting = TermCounting.from_json(stored["counting"]) if stored.get("counting") is not None else first
+        return cls(multi, dense, lexical, stored.get("most_vectors", 0), counting)
 
 
 def drop_threads(build: TokenBuild) -> dict[str, Any]:

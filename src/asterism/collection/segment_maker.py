@@ -16,6 +16,7 @@ from ..settings import TokenBuild
 from ..storage.arrays import write_arrays
 from ..storage.manifest import write_manifest
 from ..views.dense.writer import write_dense
+from ..views.lexical.bm25 import Bm25
 from ..views.lexical.writer import write_lexical
 from ..views.tokens.codec_files import write_codec
 from ..views.tokens.residual_codec import ResidualCodec, make_flat_codec
@@ -76,8 +77,8 @@ class SegmentMaker:
             made["dense"] = asdict(facts)
         if self.views.lexical:
             terms = require_given(content.lexical, "terms")
-            mean = self.mean_length(self.base.sizes, int(terms.weights.sum()), documents)
-            written = write_lexical(inside / "lexical", terms, mean)
+            bm25 = self.make_bm25(self.base.sizes, int(terms.weights.sum(dtype=np.float64)), documents)
+            written = write_lexical(inside / "lexical", terms, bm25)
             made["lexical"] = asdict(written)
             size = replace(size, length=written.length)
         return self.publish(name, numbers, made), size
@@ -121,14 +122,14 @@ class SegmentMaker:
             left_over = codec.codec.measure_left_over(sample_vectors(vectors, tokens), self.threads)
         return {"codec": codec.part.name, "left_over": left_over, "segment": asdict(facts)}
 
-    def mean_length(self, kept: Iterable[Size], length: int, documents: int) -> float | None:
-        """The mean length, for BM25, of the documents in `kept` and of `documents` with `length` terms in total."""
-        if not self.views.counted:
+    def make_bm25(self, kept: Iterable[Size], length: int, documents: int) -> Bm25 | None:
+        """BM25 for the documents in `kept` and `documents` more with `length` terms in total."""
+        if self.views.counting is None:
             return None
         for size in kept:
             length += size.length
             documents += size.documents
-        return max(1.0, length / documents)
+        return Bm25.from_totals(self.views.counting, length, documents)
 
     def _get_codec(self, dimensions: int) -> StoredCodec:
         """The collection's codec; a new collection gets a flat one: floats with a single centroid."""

@@ -56,9 +56,9 @@ class SegmentMerger:
         if maker.views.lexical:
             before = [Size.from_stored(stored) for stored in self._snapshot.segments[: -len(segments)]]
             lexical = [(stored.lexical, mask) for stored, mask in zip(segments, kept, strict=True) if stored.lexical]
-            length = sum(int(terms.lengths()[mask].sum()) for terms, mask in lexical)
-            mean = maker.mean_length(before, length, len(numbers))
-            made["lexical"] = asdict(merge_lexical(inside / "lexical", lexical, mean, maker.policy.chunk_postings))
+            length = sum(int(terms.read_lengths()[mask].sum()) for terms, mask in lexical)
+            bm25 = maker.make_bm25(before, length, len(numbers))
+            made["lexical"] = asdict(merge_lexical(inside / "lexical", lexical, bm25, maker.policy.chunk_postings))
         return (maker.publish(name, numbers, made),)
 
     def _merge_tokens(self, name: str, segments: Sequence[StoredSegment], documents: int) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from ..views.tokens.residual_codec import ResidualCodec
 from ..views.tokens.segment import MOST_DOCUMENTS, OpenTokens, TokenFacts, open_tokens
 from .state import Numbers, Part
 
-SEGMENT_KIND, SEGMENT_FACTS, SEGMENT_VERSION = "asterism segment", "segment.json", 3
+SEGMENT_KIND, SEGMENT_FACTS, SEGMENT_VERSION = "asterism segment", "segment.json", 4
 CODEC_KIND, CODEC_FACTS, CODEC_VERSION = "asterism codec", "codec.json", 1
 NUMBERS = "numbers"
 

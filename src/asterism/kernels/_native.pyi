@@ -88,6 +88,21 @@ class TokenEngine:
         threads: int,
     ) -> Found: ...
 
+class TermCounts:
+    def __init__(
+        self,
+        *,
+        counts: npt.NDArray[np.uint8],
+        lengths: npt.NDArray[np.uint32],
+        longest: int,
+        shares: npt.NDArray[np.uint8],
+        gain: float,
+        base: float,
+        slope: float,
+        lowest: float,
+        highest: float,
+    ) -> None: ...
+
 class LexicalSegment:
     def __init__(
         self,
@@ -97,7 +112,8 @@ class LexicalSegment:
         starts: npt.NDArray[np.int64],
         largest: npt.NDArray[np.float32],
         list: npt.NDArray[np.uint32],
-        weights: npt.NDArray[np.float32],
+        weights: npt.NDArray[np.float32] | None,
+        counts: TermCounts | None,
         long_terms: npt.NDArray[np.uint32],
         rows: npt.NDArray[np.uint8],
         ranks: npt.NDArray[np.uint32],

@@ -21,6 +21,8 @@ def describe_index(collection: Collection, views: Views) -> dict[str, Any]:
         "views": list(views.names),
         **_describe_tokens(snapshot, views, model.get("dimensions", 0)),
         "terms": views.lexical,
+        "k1": None if views.counting is None else views.counting.k1,
+        "b": None if views.counting is None else views.counting.b,
         "segments": len(snapshot.segments),
         "bytes": collection.bytes(),
         "model": model.get("name"),

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from ..collection.collection import Collection
-from ..settings import EncoderSettings, TokenBuild
+from ..settings import EncoderSettings, TermCounting, TokenBuild
 
 FACT = "job"
 AT_DEFAULT: tuple[object, ...] = (None, 0, {})
@@ -19,6 +19,7 @@ def describe_job(
     *,
     views: Sequence[str] | None = None,
     terms: str | None = None,
+    counting: TermCounting | None = None,
     most_vectors: int = 0,
     build: TokenBuild | None = None,
     encoder: EncoderSettings | None = None,
@@ -28,7 +29,7 @@ def describe_job(
     Settings at their defaults are left out: a version with one more setting still recognises the job.
     """
     given: dict[str, Any] = {"views": views, "terms": terms, "most_vectors": most_vectors}
-    given |= {"build": _list_changes(build), "encoder": _list_changes(encoder)}
+    given |= {"counting": _list_changes(counting), "build": _list_changes(build), "encoder": _list_changes(encoder)}
     settings = {name: value for name, value in given.items() if value not in AT_DEFAULT}
     return {"inputs": list(inputs), "model": model, "settings": settings}
 
@@ -66,7 +67,7 @@ def list_differences(stored: Mapping[str, Any], job: Mapping[str, Any]) -> list[
     return sorted(name for name in first.keys() | second.keys() if first.get(name) != second.get(name))
 
 
-def _list_changes(settings: TokenBuild | EncoderSettings | None) -> dict[str, Any]:
+def _list_changes(settings: TermCounting | TokenBuild | EncoderSettings | None) -> dict[str, Any]:
     """The settings that are not at their defaults."""
     if settings is None:
         return {}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from ..collection.kept_views import Views
 from ..encoders.loading import load_encoder
 from ..errors import InputError, ModelDiffers, UnknownModel
-from ..settings import VIEWS, EncoderSettings, Terms, TokenBuild
+from ..settings import VIEWS, EncoderSettings, TermCounting, Terms, TokenBuild
 from ..storage.facts import Facts
 
 if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
@@ -47,7 +47,12 @@ def load_model(model: str | os.PathLike[str], settings: EncoderSettings) -> Enco
 
 
 def choose_views(
-    encoder: Encoder, wanted: Sequence[str] | None, terms: Terms | None, most_vectors: int, build: TokenBuild
+    encoder: Encoder,
+    wanted: Sequence[str] | None,
+    terms: Terms | None,
+    counting: TermCounting | None,
+    most_vectors: int,
+    build: TokenBuild,
 ) -> Views:
     """The wanted views of a model, or all for None; without a lexical head, words are counted."""
     there: list[str] = [view for view in VIEWS if view == "lexical" or view in encoder.views]
@@ -67,6 +72,7 @@ def choose_views(
         "dense" in wanted,
         _choose_terms(encoder, terms) if "lexical" in wanted else None,
         most_vectors,
+        counting,
     )
     if kept.multi is not None and 0 < kept.most_vectors < kept.multi.fixed:
         given = f"most_vectors is {most_vectors}, but the model gives every document {constant} vectors"

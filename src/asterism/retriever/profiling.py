@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 from ..collection.collection import Collection
 from ..collection.kept_views import Views
-from ..collection.snapshot import Snapshot
 from ..documents.document import Document
 from ..documents.held_out import take_out_sentence
 from ..representations import LexicalWeights, Representations, TokenVectors
 from ..search.profile import Matrix, Pairs, Profile
 from ..settings import View
 from ..storage.facts import Facts
+from ..views.lexical.searcher import LexicalSearcher
 from .represent import encode_views, needs_model
 
 if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
@@ -58,7 +58,7 @@ def measure_profile(collection: Collection, views: Views, encoder: Callable[[], 
     if asked.dense is not None and found.dense is not None:
         scores["dense"] = asked.dense.astype(np.float64) @ found.dense.T.astype(np.float64)
     if asked.lexical is not None and found.lexical is not None and snapshot.lexical is not None:
-        scores["lexical"] = _compare_terms(snapshot, asked, found.lexical)
+        scores["lexical"] = _compare_terms(snapshot.lexical, asked, found.lexical)
     vectors = np.zeros(len(pairs), np.int64)
     if asked.multi is not None and found.multi is not None:
         scores["multi"] = compare_token_vectors(asked.multi, found.multi)
@@ -90,20 +90,18 @@ def _take_out_sentences(documents: Sequence[Document]) -> list[tuple[str, str]]:
     return pairs
 
 
-def _compare_terms(snapshot: Snapshot, asked: Representations, found: LexicalWeights) -> Matrix:
-    """(queries, documents): BM25 as in the index, or a model's weights; BM25 as in a standardised score."""
-    searcher = snapshot.lexical
-    if searcher is None:
-        raise ValueError("the index has no terms")
-    queries = searcher.prepare(asked)
+def _compare_terms(searcher: LexicalSearcher, asked: Representations, found: LexicalWeights) -> Matrix:
+    """(queries, documents): a model's weights, or BM25 as in the index, on the scale of a standardised score."""
+    queries, bm25 = searcher.prepare(asked), searcher.bm25
     known = np.unique(queries.terms)
-    if not searcher.counted:
+    if bm25 is None:
         return spread_terms(queries, known) @ spread_terms(found, known).T
-    weighted = searcher.weigh_counts(found)
-    largest = searcher.largest_weight * np.add.reduceat(np.append(queries.weights, 0.0), queries.offsets[:-1])
-    largest = np.where(np.diff(queries.offsets) > 0, largest, 0.0)
-    scores = spread_terms(queries, known) @ spread_terms(weighted, known).T
-    return np.asarray(scores / np.sqrt(np.maximum(largest, 1e-9))[:, None])
+    counts = spread_terms(found, np.unique(found.terms))
+    lengths = np.repeat(counts.sum(axis=1), np.diff(found.offsets))
+    weighted = LexicalWeights(found.offsets, found.terms, bm25.weigh(found.weights, lengths))
+    weights = spread_terms(queries, known)
+    largest = np.maximum((bm25.k1 + 1) * weights.sum(axis=1, keepdims=True), 1e-9)
+    return np.asarray(weights @ spread_terms(weighted, known).T / np.sqrt(largest))
 
 
 def spread_terms(entries: LexicalWeights, known: npt.NDArray[np.int64]) -> Matrix:

@@ -23,7 +23,7 @@ from ..representations import Representations
 from ..results import Explanation, Ranking
 from ..search.fusion import weigh_views
 from ..search.profile import Profile
-from ..settings import EncoderSettings, HybridSearch, Terms, TokenBuild, TokenSearch, View
+from ..settings import EncoderSettings, HybridSearch, TermCounting, Terms, TokenBuild, TokenSearch, View
 from .batches import split_batches
 from .checks import check_id, check_kind, is_id
 from .info import describe_index
@@ -59,6 +59,7 @@ class Retriever:
         *,
         views: Sequence[str] | None = None,
         terms: Terms | None = None,
+        counting: TermCounting | None = None,
         most_vectors: int = 0,
         build: TokenBuild | None = None,
         encoder: EncoderSettings = FAST,
@@ -68,7 +69,7 @@ class Retriever:
 
         views: which of "multi", "dense" and "lexical" to store; None for all that the model supports.
         terms: of the lexical view: "model" for those of the model's lexical head, or BM25 over "words" of any language
-        or over the model's "tokens"; None for the model's if it has such a head, otherwise words.
+        or over the model's "tokens"; None for the model's if it has such a head, otherwise words. counting: of BM25.
         most_vectors: maximum token vectors of a document; similar vectors of longer ones are merged (0: no limit).
         policy: when the index is clustered, merged and verified; the default suits any size.
         """
@@ -78,7 +79,7 @@ class Retriever:
         if os.path.lexists(path):  # before a model is downloaded
             raise IndexExists(f"{path} exists already: choose another path, open it, or remove it first")
         loaded = load_model(model, encoder)
-        kept = choose_views(loaded, views, terms, most_vectors, build or TokenBuild())
+        kept = choose_views(loaded, views, terms, counting, most_vectors, build or TokenBuild())
         self = cls(Collection.create(path, kept, describe_model(model, loaded, encoder), policy))
         self._encoder.keep(loaded)
         return self
@@ -293,8 +294,7 @@ class Retriever:
     def repair(cls, path: str | os.PathLike[str], model: str | os.PathLike[str] | None = None) -> Repair:
         """Repair a damaged index: intact parts stay, the documents of damaged segments are encoded again.
 
-        Only documents whose own rows have more than one wrong byte are lost; the result says how many. `model` as in
-        `open`.
+        Only documents whose own rows have more than one wrong byte are lost; the result counts them. model: see `open`.
         """
         check_kind("path", path, str | os.PathLike, "a path")
         return repair_index(Path(path), model)

@@ -12,7 +12,6 @@ from ..representations import Representations
 from ..settings import TokenSearch, View
 from ..views.eligible import Mask
 from ..views.hits import SearchHits
-from ..views.lexical.bm25 import K1
 from ..views.searcher import Floats, Numbers, ViewSearcher
 
 
@@ -40,7 +39,8 @@ class Asked:
         self.searchers = searchers
         self.queries: dict[View, Any] = {view: searcher.prepare(queries) for view, searcher in searchers.items()}
         self.count = len(queries)
-        self.counted = snapshot.lexical is not None and snapshot.lexical.counted
+        self.bm25 = None if snapshot.lexical is None else snapshot.lexical.bm25
+        self.counted = self.bm25 is not None
         self.readable = queries.readable if queries.readable is not None else np.ones(len(queries))
         self.tokens = tokens
         self.eligible = eligible
@@ -58,7 +58,8 @@ class Asked:
 
     def find_largest_lexical(self, query: int) -> float:
         """The largest BM25 score that any document could have for the query; above 0."""
-        return max(float((K1 + 1) * self.queries["lexical"][query][1].sum()), 1e-9)
+        largest = self.bm25.k1 + 1 if self.bm25 is not None else 1.0
+        return max(float(largest * self.queries["lexical"][query][1].sum()), 1e-9)
 
     def count_vectors(self, documents: Numbers) -> Numbers:
         """Documents (m,) -> (m,) their token vectors."""

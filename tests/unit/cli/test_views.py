@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from asterism import Retriever
+from asterism import Retriever, TermCounting
 from asterism.retriever.jobs import describe_job, start_job
 from asterism.search.fusion import M3
+from asterism.settings import K1, B
 from tests import layouts
 from tests.unit.cli.running import jsonl, on_terminal, run
 
@@ -56,6 +57,42 @@ def worded(corpus: Path, models: Path, tmp_path_factory: pytest.TempPathFactory)
 
 
 # --- index ---
+
+
+def test_k1_and_b_are_kept(corpus: Path, models: Path, tmp_path: Path) -> None:
+    made = indexed(corpus, models / "colbert", tmp_path / "x.ast", "--k1", 1.5, "--b", 0)
+    (info,) = run("info", made, "--json").lines()
+    assert (info["k1"], info["b"]) == (1.5, 0)
+    with Retriever.open(made) as opened:
+        assert opened.collection.views().counting == TermCounting(k1=1.5, b=0)
+
+
+def test_k1_and_b_have_the_defaults_that_the_help_says(worded: Path, full: Path) -> None:
+    (info,) = run("info", worded, "--json").lines()
+    assert (info["k1"], info["b"]) == (K1, B)
+    said = " ".join(run("index", "--help").out.split())
+    assert f"[default: ({K1})]" in said
+    assert f"[default: ({B})]" in said
+    (info,) = run("info", full, "--json").lines()  # a model's weights
+    assert (info["k1"], info["b"]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--k1", "-1"), "k1 is -1.0, expected a number from 0 to 1000"),
+        (("--b", "1.5"), "b is 1.5, expected a number from 0 to 1"),
+        (("--k1", "nan"), "k1 is nan"),
+        (("--b", "0.5", "--views", "multi"), "there is no lexical view"),
+    ],
+)
+def test_k1_and_b_that_cannot_be_used(
+    options: tuple[str, ...], message: str, corpus: Path, models: Path, tmp_path: Path
+) -> None:
+    ran = run("index", corpus, "--to", tmp_path / "x.ast", "--model", models / "colbert", "-q", *options)
+    assert ran.code == 2
+    assert message in ran.err
+    assert not (tmp_path / "x.ast").exists()
 
 
 @pytest.mark.parametrize(

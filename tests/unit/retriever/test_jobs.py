@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from asterism import EncoderSettings, Retriever, TokenBuild
+from asterism import EncoderSettings, Retriever, TermCounting, TokenBuild
 from asterism.retriever.jobs import (
     describe_job,
     finish_job,
@@ -39,7 +39,8 @@ def test_settings_at_their_defaults_are_left_out() -> None:
     plain = describe_job(["a.jsonl"], "m")
     assert plain == {"inputs": ["a.jsonl"], "model": "m", "settings": {}}
     same = describe_job(["a.jsonl"], "m", terms=None, most_vectors=0, build=TokenBuild(), encoder=EncoderSettings())
-    assert same == plain
+    assert same == plain == describe_job(["a.jsonl"], "m", counting=TermCounting())
+    assert describe_job([], "m", counting=TermCounting(k1=1.5))["settings"] == {"counting": {"k1": 1.5}}
     assert JOB["settings"] == {"build": {"bits": 2}, "encoder": {"precision": "int8"}}
 
 

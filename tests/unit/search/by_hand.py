@@ -16,6 +16,7 @@ from asterism import (
     LexicalWeights,
     Representations,
     SearchHits,
+    TermCounting,
     TokenBuild,
     TokenSearch,
     TokenVectors,
@@ -61,11 +62,15 @@ def content_of(texts: Sequence[Text], views: Sequence[str] = ALL) -> Representat
 
 
 def collection_of(
-    path: Path, *batches: Sequence[Text], counted: bool = False, views: Sequence[str] = ALL
+    path: Path,
+    *batches: Sequence[Text],
+    counted: bool = False,
+    views: Sequence[str] = ALL,
+    counting: TermCounting | None = None,
 ) -> Collection:
     """A segment for each batch; terms are a model's weights, or counts."""
     terms: Any = None if "lexical" not in views else "words" if counted else "model"
-    kept = Views(TokenBuild(bits=32, threads=1) if "multi" in views else None, "dense" in views, terms)
+    kept = Views(TokenBuild(bits=32, threads=1) if "multi" in views else None, "dense" in views, terms, 0, counting)
     made = Collection.create(path, kept, {})
     for batch in batches:
         with made.writing() as writer:

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from asterism import Collection, HybridSearch
+from asterism import Collection, HybridSearch, TermCounting
 from asterism.search.fusion import M3, choose_protocol, compute_ranks
 from asterism.settings import Fusion
 
@@ -149,6 +149,16 @@ def test_counted_words_add_a_share_of_what_is_possible(tmp_path: Path) -> None:
         assert max(found, key=lambda id: found[id]) == "0"
         unknown = Text(dense=axis(0.5), terms={}, tokens=axis(1)[None])
         assert set(dict(found_in(made, unknown, plan_of("hybrid", HybridSearch(weights=(1, 2, 0))))).values()) == {0.25}
+
+
+@pytest.mark.parametrize("k1", [0.0, 0.9, 3.0])
+def test_what_is_possible_follows_from_the_indexs_own_k1(k1: float, tmp_path: Path) -> None:
+    """By hand: two documents of the mean length, so that a weight is tf (k1 + 1) / (tf + k1), in shares of k1 + 1."""
+    texts = [Text("often", axis(0.5), {7: 3.0, 8: 1.0}), Text("once", axis(0.5), {7: 1.0, 8: 3.0})]
+    with closing(collection_of(tmp_path / "x", texts, counted=True, counting=TermCounting(k1=k1))) as made:
+        query = Text(dense=axis(0.0), terms={7: 1.0}, tokens=axis(1)[None])
+        found = dict(found_in(made, query, plan_of("hybrid", HybridSearch(weights=(1, 1, 0)))))
+        assert found == pytest.approx({"often": 3 / (3 + k1), "once": 1 / (1 + k1)}, rel=1e-5)
 
 
 # --- reciprocal ranks ---

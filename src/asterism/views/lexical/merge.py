@@ -1,4 +1,4 @@
-"""Merges lexical segments and drops deleted documents: lists are joined by term, BM25 weights are recomputed."""
+"""Merges lexical segments and drops deleted documents: lists are joined by term, bounds are recomputed."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ import numpy.typing as npt
 from ...errors import VectorsError
 from ...storage.arrays import forget_pages
 from ..eligible import Mask
-from .bm25 import saturate
+from .bm25 import Bm25
 from .segment import CHUNK_POSTINGS, LexicalFacts, OpenLexical, split_lists
 from .writer import Counts, ListsWriter, find_smallest_type
 
 
 @dataclass(frozen=True)
 class _Postings:
-    """(n,) each: term ids, ascending; documents, ascending within a term; weights; counts if there are any."""
+    """(n,) each: term ids, ascending; documents, ascending within a term; weights, or counts if there are any."""
 
     terms: npt.NDArray[np.int64]
     documents: npt.NDArray[np.uint32]
-    weights: npt.NDArray[np.float32]
-    counts: Counts | None
+    values: npt.NDArray[np.float32] | Counts
 
 
 class _Part:
@@ -49,30 +48,25 @@ class _Part:
         documents = self.segment.read_list_documents(postings)
         kept = self._kept[documents]
         terms = np.repeat(self.term_ids[first:last], np.diff(self.starts[first : last + 1]))[kept]
-        counts = self.segment.counts
         return _Postings(
-            terms,
-            self._numbers[documents[kept]].astype(np.uint32),
-            self.segment.weights[postings][kept],
-            None if counts is None else counts[postings][kept],
+            terms, self._numbers[documents[kept]].astype(np.uint32), self.segment.read_values(postings)[kept]
         )
 
-    def frequencies(self) -> tuple[npt.NDArray[np.int64], int]:
-        """(terms,) kept documents that contain each term, and the largest count."""
+    def frequencies(self) -> tuple[npt.NDArray[np.int64], float]:
+        """(terms,) kept documents that contain each term, and the largest count or weight."""
         frequencies = np.zeros(self.segment.facts.terms, np.int64)
-        largest = 0
+        largest = 0.0
         for first, last in split_lists(self.starts, self._chunk):
             found = self.read(first, last)
             places = np.searchsorted(self.term_ids[first:last], found.terms)
             frequencies[first:last] = np.bincount(places, minlength=last - first)
-            if found.counts is not None:
-                largest = max(largest, int(found.counts.max(initial=0)))
+            largest = max(largest, float(found.values.max(initial=0)))
             self.forget()
         return frequencies, largest
 
     def lengths(self) -> npt.NDArray[np.int64]:
         """(kept documents,) the total of each document's counts."""
-        return self.segment.lengths()[self._kept]
+        return self.segment.read_lengths()[self._kept]
 
     def forget(self) -> None:
         """Release the mapped pages: each is read only once."""
@@ -83,55 +77,50 @@ class _Part:
 def merge_lexical(
     target: Path,
     parts: Sequence[tuple[OpenLexical, Mask]],
-    mean_length: float | None,
+    bm25: Bm25 | None,
     chunk_postings: int = CHUNK_POSTINGS,
 ) -> LexicalFacts:
     """Write the kept documents of several segments, in order, as one segment in the new folder `target`.
 
     The bytes equal those that `write_lexical` writes for the same documents. Memory: a chunk of postings and a few
-    numbers per document and per term. mean_length is that of all documents, None for a model's weights.
+    numbers per document and per term. bm25 has the mean length of all documents; None for a model's weights.
     """
-    if any((mean_length is None) != (segment.facts.count_type == "") for segment, _ in parts):
-        raise VectorsError("a mean length needs counts of terms: merge segments that all have counts, or none")
+    if any((bm25 is None) != (segment.facts.count_type == "") for segment, _ in parts):
+        raise VectorsError("BM25 needs counts of terms: merge segments that all have counts, or none")
     firsts = np.cumsum([0] + [int(kept.sum()) for _, kept in parts])
     sources = [
         _Part(segment, kept, first, chunk_postings) for (segment, kept), first in zip(parts, firsts, strict=False)
     ]
     known = np.unique(np.concatenate([np.empty(0, np.int64), *(part.term_ids for part in sources)]))
     stored, frequencies = np.zeros(len(known), np.int64), np.zeros(len(known), np.int64)
-    largest = 0
+    largest = 0.0
     for part in sources:
         places = np.searchsorted(known, part.term_ids)
-        in_part, count = part.frequencies()
+        in_part, value = part.frequencies()
         frequencies[places] += in_part
         stored[places] += np.diff(part.starts)
-        largest = max(largest, count)
+        largest = max(largest, value)
     used = frequencies > 0
     lengths = np.concatenate([np.empty(0, np.int64), *(part.lengths() for part in sources)])
-    count_type = "" if mean_length is None else find_smallest_type(largest)
+    count_type = "" if bm25 is None else find_smallest_type(largest)
     written = np.concatenate([[0], np.cumsum(used)])
-    with ListsWriter(target, int(firsts[-1]), known[used], frequencies[used], count_type) as writer:
+    with ListsWriter(target, lengths, known[used], frequencies[used], count_type, bm25) as writer:
         for first, last in split_lists(np.concatenate([[0], np.cumsum(stored)]), chunk_postings):
             if not used[first:last].any():
                 continue
             joined = _join([part.read(*part.find_range(known[first:last])) for part in sources])
-            weights, counts = joined.weights, joined.counts
-            if mean_length is not None and counts is not None:
-                weights = saturate(counts, lengths[joined.documents], mean_length)
-            writer.write(int(written[first]), int(written[last]), joined.documents, weights, counts)
+            writer.write(int(written[first]), int(written[last]), joined.documents, joined.values)
             for part in sources:
                 part.forget()
-        return writer.close(int(lengths.sum()))
+        return writer.close()
 
 
 def _join(parts: Sequence[_Postings]) -> _Postings:
     """Concatenate the lists of each term, in the order of the parts."""
     terms = np.concatenate([part.terms for part in parts])
     order = np.argsort(terms, kind="stable")
-    counts = [part.counts for part in parts if part.counts is not None]
     return _Postings(
         terms[order],
         np.concatenate([part.documents for part in parts])[order],
-        np.concatenate([part.weights for part in parts])[order],
-        np.concatenate(counts)[order] if counts else None,
+        np.concatenate([part.values for part in parts])[order],
     )

@@ -12,11 +12,11 @@ import numpy.typing as npt
 from ...errors import DamagedIndex, SettingError, VectorsError
 from ...kernels import _native, choose_kernels
 from ...representations import LexicalWeights, Representations
-from ...settings import MOST_THREADS, check_whole_number
-from ...storage.faults import REMEDY, report_damage
+from ...settings import FIRST_COUNTING, MOST_THREADS, TermCounting, check_whole_number
+from ...storage.faults import REMEDY, damaged, report_damage
 from ..eligible import Mask, check_eligible
 from ..hits import SearchHits
-from .bm25 import K1, idf, saturate
+from .bm25 import Bm25, idf
 from .segment import OpenLexical
 from .writer import check_weights
 
@@ -35,10 +35,29 @@ class LexicalSearcher:
         self.path = path
         self.segments = list(segments)
         self.documents = sum(segment.facts.documents for segment in segments)
-        self.counted = any(segment.facts.count_type for segment in segments)
-        self.mean_length = max(1.0, sum(segment.facts.length for segment in segments) / max(1, self.documents))
-        self.largest_weight = K1 + 1
-        self._engine = _native.LexicalEngine([segment.to_native() for segment in segments], choose_kernels())
+        self.bm25 = self._find_bm25()
+        self._engine = _native.LexicalEngine([segment.to_native(self.bm25) for segment in segments], choose_kernels())
+
+    @property
+    def counted(self) -> bool:
+        """Whether documents have counts, which BM25 turns into weights, instead of a model's weights."""
+        return self.bm25 is not None
+
+    def is_weighted_by(self, counting: TermCounting | None) -> bool:
+        """Whether these settings give the weights; None for a model's."""
+        if self.bm25 is None or counting is None:
+            return self.bm25 is None and counting is None
+        return (self.bm25.k1, self.bm25.b) == (counting.k1, counting.b)
+
+    def _find_bm25(self) -> Bm25 | None:
+        """BM25 with the mean length of all documents, deleted ones included; None for a model's weights."""
+        counted = [segment.facts for segment in self.segments if segment.facts.count_type]
+        if not counted:
+            return None
+        used = {TermCounting(k1=facts.bm25.k1, b=facts.bm25.b) if facts.bm25 else FIRST_COUNTING for facts in counted}
+        if len(used) > 1 or len(counted) < len(self.segments):
+            raise damaged(self.path, "has segments whose terms are weighted in different ways")
+        return Bm25.from_totals(used.pop(), sum(facts.length for facts in counted), self.documents)
 
     def prepare(self, queries: Representations) -> LexicalWeights:
         """The queries' terms. Counts are multiplied by the current idf of each term; a model's weights stay."""
@@ -76,13 +95,6 @@ class LexicalSearcher:
     def explain(self, query: Terms, document: int) -> Floats:
         """A document -> (1, n): what each term adds to its score."""
         return self._compute_added(query, np.array([document]))
-
-    def weigh_counts(self, entries: LexicalWeights) -> LexicalWeights:
-        """Counts of the terms of other texts -> the weights that they would have in this index."""
-        lengths = np.add.reduceat(np.append(entries.weights, 0), entries.offsets[:-1]).astype(np.int64)
-        of_term = np.repeat(np.arange(len(entries)), np.diff(entries.offsets))
-        weights = saturate(entries.weights, lengths[of_term], self.mean_length)
-        return LexicalWeights(entries.offsets, entries.terms, weights)
 
     def frequencies(self, terms: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Terms (n,) -> (n,) documents that contain each."""

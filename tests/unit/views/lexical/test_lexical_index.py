@@ -11,12 +11,12 @@ import pytest
 from asterism import LexicalWeights
 from asterism.errors import SettingError, VectorsError
 from asterism.kernels import _native
-from asterism.views.lexical.bm25 import K1, B, idf, saturate
+from asterism.views.lexical.bm25 import Bm25, idf
 from asterism.views.lexical.merge import merge_lexical
 from asterism.views.lexical.searcher import LexicalSearcher
 from asterism.views.lexical.segment import LexicalFacts, open_lexical
 from asterism.views.lexical.writer import write_lexical
-from tests.lexical_corpora import chosen, expected_hits, joined, make_entries, searcher_of
+from tests.lexical_corpora import chosen, expected_hits, joined, make_entries, searcher_of, weigh_by_hand
 
 
 def query_of(terms: list[int], weights: list[float]) -> tuple[np.ndarray, np.ndarray]:
@@ -91,19 +91,25 @@ def test_a_query_of_very_many_terms(tmp_path: Path) -> None:
     np.testing.assert_array_equal(scores, expected_scores)
 
 
-def test_bm25(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("k1", "b"), [(0.9, 0.75), (0, 0.5), (1.2, 0), (2, 1), (1000, 1)])
+def test_bm25(k1: float, b: float, tmp_path: Path) -> None:
     entries = make_entries(300, counts=True, levels=300)
     lengths = np.array([entries[i][1].sum() for i in range(300)]).astype(np.int64)
     mean = float(lengths.mean())
-    searcher = searcher_of(tmp_path, [entries], mean)
+    bm25 = Bm25(k1, b, mean)
+    searcher = searcher_of(tmp_path, [entries], bm25)
     (segment,) = searcher.segments
+    assert searcher.bm25 == bm25
     assert (segment.facts.count_type, segment.facts.length) == ("uint16", lengths.sum())
-    np.testing.assert_array_equal(segment.lengths(), lengths)
+    assert (segment.facts.longest, segment.weights) == (lengths.max(), None)
+    np.testing.assert_array_equal(segment.read_lengths(), lengths)
     tf = entries.weights.astype(np.float64)
     long = np.repeat(lengths, np.diff(entries.offsets))
-    expected = tf * (K1 + 1) / (tf + K1 * (1 - B + B * long / mean))
-    np.testing.assert_array_equal(saturate(entries.weights, long, mean), expected.astype(np.float32))
-    weighted = LexicalWeights(entries.offsets, entries.terms, expected)
+    there = tf > 0
+    expected = tf[there] * (k1 + 1) / (tf[there] + k1 * (1 - b + b * long[there] / mean))
+    np.testing.assert_allclose(bm25.weigh(tf[there], long[there]), expected, rtol=1e-6)
+    weighted = weigh_by_hand(entries, k1, b)
+    np.testing.assert_array_equal(bm25.weigh(tf[there], long[there]), weighted.weights[there])
     terms = make_entries(4, seed=1).terms[:6]
     terms = np.unique(terms)
     query = LexicalWeights([0, len(terms)], terms, idf(searcher.frequencies(terms), 300))
@@ -122,23 +128,28 @@ def test_merging_gives_the_bytes_of_writing(counts: bool, share: float, tmp_path
         make_entries(n, vocabulary=v, levels=300, seed=n, counts=counts) for n, v in ((200, 40), (0, 2), (90, 900))
     ]
     masks = [rng.random(len(part)) < share for part in parts]
-    opened = searcher_of(tmp_path / "parts", parts, 12.5 if counts else None).segments
+    opened = searcher_of(tmp_path / "parts", parts, Bm25(0.9, 0.75, 12.5) if counts else None).segments
     living = joined([chosen(part, alive) for part, alive in zip(parts, masks, strict=True)])
-    mean = 7.25 if counts else None
-    merged = merge_lexical(tmp_path / "merged", list(zip(opened, masks, strict=True)), mean, chunk_postings=100)
-    assert merged == write_lexical(tmp_path / "written", living, mean)
+    bm25 = Bm25(0.9, 0.75, 7.25) if counts else None
+    merged = merge_lexical(tmp_path / "merged", list(zip(opened, masks, strict=True)), bm25, chunk_postings=100)
+    assert merged == write_lexical(tmp_path / "written", living, bm25)
     for name in merged.files:
         assert (tmp_path / "merged" / name).read_bytes() == (tmp_path / "written" / name).read_bytes(), name
     if not counts:
-        assert not opened[0].lengths().any()
+        assert not opened[0].read_lengths().any()
         with pytest.raises(VectorsError, match="all have counts, or none"):
-            merge_lexical(tmp_path / "other", list(zip(opened, masks, strict=True)), 3.0)
+            merge_lexical(tmp_path / "other", list(zip(opened, masks, strict=True)), Bm25(0.9, 0.75, 3.0))
 
 
 def test_what_cannot_be_used_is_refused(tmp_path: Path) -> None:
-    for weights, mean, message in (([-1.0], None, "expected numbers from 0"), ([1.5], 2.0, "whole numbers")):
+    bm25 = Bm25(0.9, 0.75, 2.0)
+    for weights, counted, message in (
+        ([-1.0], None, "expected numbers from 0"),
+        ([1.5], bm25, "whole numbers"),
+        ([2.0**33], bm25, "8589934592 terms, expected at most 4294967295"),
+    ):
         with pytest.raises(VectorsError, match=message):
-            write_lexical(tmp_path / "x", LexicalWeights([0, 1], [3], weights), mean)
+            write_lexical(tmp_path / "x", LexicalWeights([0, 1], [3], weights), counted)
     with pytest.raises(VectorsError, match="no negative number"):
         LexicalWeights([0, 1], [-3], [1])
     searcher = searcher_of(tmp_path, [make_entries(9)])
@@ -147,8 +158,14 @@ def test_what_cannot_be_used_is_refused(tmp_path: Path) -> None:
         searcher.search(LexicalWeights([0, 1], [3], [-1]), 3)
     with pytest.raises(VectorsError, match="8193 terms"):
         searcher.search(LexicalWeights([0, 8193], np.arange(8193), np.ones(8193)), 3)
-    with pytest.raises(VectorsError, match="mean_length is 0"):
-        write_lexical(tmp_path / "y", query, 0.0)
+    for values, message in (
+        ((0.9, 0.75, 0.0), "mean_length is 0.0"),
+        ((-1, 0.75, 1), "k1 is -1"),
+        ((0.9, 2, 1), "b is 2"),
+        ((0.9, 0.75, float("nan")), "mean_length is nan"),
+    ):
+        with pytest.raises(SettingError, match=message):
+            Bm25(*values)
     with pytest.raises(SettingError, match="k is 0"):
         searcher.search(query, 0)
     with pytest.raises(SettingError, match=r"eligible has type bool and shape \(8,\)"):
