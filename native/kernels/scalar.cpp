@@ -69,7 +69,7 @@ void centroid_scores(const std::uint8_t* rows, const float* scales, std::size_t 
     for (std::size_t row = 0; row < n; ++row) {
         for (std::size_t j = 0; j < query.padded; ++j) {
             const auto sum = static_cast<float>(dot(rows + row * query.width, query.rows + j * query.width, query.width));
-            out[row * query.padded + j] = (scales[row] * query.scale[j]) * (sum - query.centroid_offset[j]);
+            out[row * query.padded + j] = (scales[row] * query.scale[j]) * (sum - query.centroid_offset[j]) + query.with_mean[j];
         }
     }
 }
