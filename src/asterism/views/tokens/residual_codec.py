@@ -5,7 +5,7 @@ Two kinds of levels:
              nearly normal; Lloyd–Max levels of the normal distribution; a scale per vector that makes the decoded
              residual's projection on the true one unbiased (RaBitQ, Gao & Long 2024).
   quantile   ColBERTv2: neither balance nor rotation; cutoffs and levels are quantiles of all residual coordinates
-             pooled; the decoded vector is normalised. (Levels are rounded to a grid of 64 steps, as all levels are here.)
+             pooled; the decoded vector is normalised. (Levels are rounded to a grid of 64 steps, as all are here.)
 """
 
 from __future__ import annotations

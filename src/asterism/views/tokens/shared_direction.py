@@ -3,7 +3,7 @@
 The vectors of many models have a mean m far from the origin, and so do their queries. A constant does not change a
 ranking, so vectors are coded without it: q·v = q·(v - m) + q·m. But a code's error is the same in all directions, while
 queries are long in the direction of m, so the error along m dominates. Therefore vectors are stretched along m by s
-before they are coded, and queries are shrunk along m by as much. Inner products stay the same, the error becomes smaller.
+before they are coded, and queries are shrunk along m by as much: inner products stay the same, their error shrinks.
 
 A similarity's error has a variance in proportion to |q'|² · |v'|², the energies of a balanced query and of a balanced
 vector. With v and V the variance of vectors along m and across it, and queries distributed like vectors, that is

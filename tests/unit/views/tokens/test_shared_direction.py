@@ -9,6 +9,7 @@ import pytest
 
 from asterism import TokenIndex, TokenSearch, TokenVectors
 from asterism.kernels import reference
+from asterism.storage.manifest import write_manifest
 from asterism.views.tokens.shared_direction import LARGEST_STRETCH, measure_shared_direction
 from asterism.views.tokens.stream import CHUNK_FLOATS
 from tests.conftest import brute_force, make_query, make_vectors, share_direction
@@ -95,3 +96,21 @@ def test_chunks_and_threads_do_not_matter(parts: int, tmp_path: Path) -> None:
     assert whole._codec.shared.stretch == again._codec.shared.stretch > 2
     for file in sorted(whole.path.rglob("*.npy")):
         assert file.read_bytes() == (again.path / file.relative_to(whole.path)).read_bytes()
+
+
+def test_a_codec_of_the_first_version(tmp_path: Path) -> None:
+    """It has neither mean nor stretch; what `add` writes stays readable for the programs that could read it."""
+    index = TokenIndex.build(tmp_path / "x", make_vectors(30, 24, shortest=1), bits=4, levels="quantile")
+    found = index.search(make_query(24), 30)
+    content = dict(index._manifest.content)
+    stored = dict(content["codec"])
+    assert stored.pop("stretch") == 1
+    stored["files"] = {name: facts for name, facts in stored["files"].items() if name != "mean.npy"}
+    write_manifest(index.path, {**content, "codec": stored, "version": 1})
+    (index.path / "codec" / "mean.npy").unlink()
+    older = TokenIndex.open(index.path)
+    older.check()
+    np.testing.assert_array_equal(older.search(make_query(24), 30).scores, found.scores)
+    grown = older.add(make_vectors(5, 24, shortest=1))
+    assert len(grown) == 35
+    assert grown._manifest.whole("version") == 1
