@@ -85,6 +85,9 @@ struct ResidualCoder {
 struct Kernels {
     const char* name;
 
+    // row (d), in place: minus mean (d) unless that is nullptr, plus `factor` times its component along axis (d).
+    void (*balance)(float* row, std::size_t d, const float* mean, const float* axis, float factor);
+
     // rows (n, d), in place: `rounds` times a sign flip and a Walsh-Hadamard transform; signs (rounds, d).
     void (*rotate)(float* rows, std::size_t n, std::size_t d, const float* signs, std::size_t rounds);
 

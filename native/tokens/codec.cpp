@@ -4,30 +4,15 @@
 #include <cmath>
 
 namespace asterism {
-namespace {
-
-float dot(const Kernels& kernels, const float* a, const float* b, std::size_t d) {
-    float product = 0.0f;
-    kernels.maxsim_float32(a, 1, b, 1, d, &product);  // of one token and one query token
-    return product;
-}
-
-// Adds `factor` times the component along the axis.
-void stretch_along(const Kernels& kernels, const float* axis, float factor, std::size_t d, float* row) {
-    const float change = factor * dot(kernels, row, axis, d);
-    for (std::size_t j = 0; j < d; ++j) row[j] += change * axis[j];
-}
-
-}  // namespace
 
 void balance_vector(const Kernels& kernels, const SharedDirection& shared, std::size_t d, float* row) {
-    for (std::size_t j = 0; j < d; ++j) row[j] -= shared.mean[j];
-    stretch_along(kernels, shared.axis, shared.stretch - 1.0f, d, row);
+    kernels.balance(row, d, shared.mean, shared.axis, shared.stretch - 1.0f);
 }
 
 float balance_query(const Kernels& kernels, const SharedDirection& shared, std::size_t d, float* row) {
-    const float with_mean = dot(kernels, row, shared.mean, d);
-    stretch_along(kernels, shared.axis, 1.0f / shared.stretch - 1.0f, d, row);
+    float with_mean = 0.0f;
+    kernels.maxsim_float32(row, 1, shared.mean, 1, d, &with_mean);  // of one token and one query token: their inner product
+    kernels.balance(row, d, nullptr, shared.axis, 1.0f / shared.stretch - 1.0f);
     return with_mean;
 }
 
