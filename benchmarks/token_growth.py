@@ -4,7 +4,7 @@
 
 Smaller corpora are the first documents of the benchmark's; larger ones repeat its documents, each copy with noise of
 its own on every vector. Builds run in a process of their own that reads the vectors chunk by chunk from a file, so that
-its peak memory is the engine's.
+its peak memory is the engine's. Recall is also measured on vectors that share a direction, in an index of their own.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from shared_direction import add_offset, choose_offset
 
 from asterism import TokenIndex, TokenSearch, TokenVectors
 
@@ -37,17 +38,21 @@ SWEEP = [
 
 
 class FileChunks:
-    """TokenVectors read from two files, as often as asked, never more than a chunk in memory."""
+    """TokenVectors read from two files, as often as asked, a chunk at a time; `offset` (d,) is added to all."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, offset: np.ndarray | None = None) -> None:
         self.offsets = np.load(folder / "offsets.npy")
         self.flat = folder / "flat.f16"
+        self.offset = offset
 
     def __iter__(self) -> Iterator[TokenVectors]:
         for first in range(0, len(self.offsets) - 1, CHUNK_DOCUMENTS):
             cut = self.offsets[first : first + CHUNK_DOCUMENTS + 1]
             count, skip = int(cut[-1] - cut[0]) * 128, int(cut[0]) * 256
-            yield TokenVectors(np.fromfile(self.flat, np.float16, count, offset=skip).reshape(-1, 128), cut - cut[0])
+            rows = np.fromfile(self.flat, np.float16, count, offset=skip).reshape(-1, 128)
+            if self.offset is not None:
+                rows = add_offset(rows, self.offset).astype(np.float16)
+            yield TokenVectors(rows, cut - cut[0])
 
 
 def make_corpus(vectors: Path, folder: Path, size: int) -> None:
@@ -80,7 +85,7 @@ def make_corpus(vectors: Path, folder: Path, size: int) -> None:
 
 
 def exact_answers(chunks: FileChunks, folder: Path, queries: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    kept = folder / "truth.npy"
+    kept = folder / ("truth.npy" if chunks.offset is None else "truth-shared.npy")
     if kept.exists():
         return np.load(kept)
     parts = []
@@ -91,6 +96,17 @@ def exact_answers(chunks: FileChunks, folder: Path, queries: np.ndarray, starts:
     answers = np.argsort(-np.concatenate(parts, axis=1), axis=1, kind="stable")[:, :10]
     np.save(kept, answers)
     return answers
+
+
+def measure_shared(chunks: FileChunks, folder: Path, queries: np.ndarray, starts: np.ndarray) -> float:
+    """recall@10 with default settings on vectors and queries that share a direction."""
+    offset = choose_offset(np.concatenate([chunk.flat[::16] for chunk in itertools.islice(chunks, 10)]))
+    moved, target = FileChunks(folder, offset), folder / "shared.tokens"
+    asked = add_offset(queries, offset)
+    truth = exact_answers(moved, folder, asked, starts)
+    shutil.rmtree(target, ignore_errors=True)
+    index = TokenIndex.build(target, moved, bits=4)
+    return default_point(index, [asked[a:b] for a, b in itertools.pairwise(starts)], truth)["recall"]
 
 
 def build(folder: Path) -> dict[str, float]:
@@ -155,13 +171,15 @@ def main() -> None:
         "bytes a vector",
         "centroids",
         "default: ms, recall@10",
+        "shared direction: recall@10",
     ]
-    print("| " + " | ".join([*columns, f"fastest with recall@10 ≥ {RECALL}"]) + " |\n" + "|---" * 8 + "|")
+    print("| " + " | ".join([*columns, f"fastest with recall@10 ≥ {RECALL}"]) + " |\n" + "|---" * 9 + "|")
     for size in map(int, options.sizes.split(",")):
         folder = options.work / "growth" / str(size)
         make_corpus(options.vectors, folder, size)
         chunks = FileChunks(folder)
         truth = exact_answers(chunks, folder, flat, starts)
+        shared = measure_shared(chunks, folder, flat, starts)
         command = [sys.executable, __file__, "--build", str(folder)]
         facts = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
         index = TokenIndex.open(folder / "x.tokens")
@@ -170,6 +188,7 @@ def main() -> None:
         best = at_recall(index, queries, truth)
         cells = [f"{index.tokens:,}", f"{len(index):,}", f"{facts['seconds']:.1f}", f"{facts['rss_mb']:.0f}"]
         cells += [f"{facts['bytes']:.1f}", f"{facts['centroids']:,}", f"{usual['ms']:.2f}, {usual['recall']:.3f}"]
+        cells += [f"{shared:.3f}"]
         cells += [f"{best['ms']:.2f} ms ({best['recall']:.3f}; {best['settings']})" if best else "none of the sweep"]
         print("| " + " | ".join(cells) + " |", flush=True)
 

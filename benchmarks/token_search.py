@@ -4,7 +4,7 @@
 
 Needs the environments that benchmarks/peers/setup.sh makes under WORK/envs. Makes the vectors and the exact answers
 once and keeps them; builds and searches every engine in processes of their own; prints and writes WORK/token_search.md,
-.json and .png.
+.json and .png. Engines called "…-shared" get the vectors of benchmarks/shared_direction.py, which share a direction.
 """
 
 from __future__ import annotations
@@ -19,12 +19,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from shared_direction import make_shared
 
 HERE = Path(__file__).parent
 ENGINES = {  # name -> (environment, script, further arguments)
     "asterism-4": ("asterism", "run_asterism.py", ["--variant", "4-bit"]),
     "asterism-2": ("asterism", "run_asterism.py", ["--variant", "2-bit"]),
     "asterism-fine": ("asterism", "run_asterism.py", ["--variant", "4-bit+float16"]),
+    "asterism-4-shared": ("asterism", "run_asterism.py", ["--variant", "4-bit"]),
+    "asterism-2-shared": ("asterism", "run_asterism.py", ["--variant", "2-bit"]),
     "asterism-q2": ("asterism", "run_asterism.py", ["--variant", "2-bit quantile levels"]),
     "asterism-q4": ("asterism", "run_asterism.py", ["--variant", "4-bit quantile levels"]),
     "tachiom": ("tachiom", "peers/run_tachiom.py", []),
@@ -34,6 +37,7 @@ ENGINES = {  # name -> (environment, script, further arguments)
     "lancedb": ("lance", "peers/run_lancedb_multivector.py", []),
     "pylate": ("pylate", "peers/run_pylate_index.py", []),
 }
+SHARED = "shared direction"
 
 
 def exact_answers(folder: Path, count: int = 100) -> np.ndarray:
@@ -61,15 +65,18 @@ def recall(found: list[list[int]], truth: np.ndarray, k: int) -> float:
     return float(np.mean([len(set(row[:k]) & set(exact[:k])) / k for row, exact in pairs]))
 
 
-def run_engine(name: str, options: argparse.Namespace, truth: np.ndarray, threads: int) -> dict[str, Any]:
+def run_engine(name: str, options: argparse.Namespace, threads: int) -> dict[str, Any]:
     environment, script, further = ENGINES[name]
+    shared = name.endswith("-shared")
+    vectors = make_shared(options.vectors) if shared else options.vectors
+    truth = exact_answers(vectors)
     out = options.work / "results" / f"{name}-{threads}.json"
     out.parent.mkdir(parents=True, exist_ok=True)
     if not (options.keep and out.exists()):
         command = [str(options.work / "envs" / environment / "bin" / "python"), str(HERE / script), *further]
         command += [
             "--vectors",
-            str(options.vectors),
+            str(vectors),
             "--work",
             str(options.work / "indexes" / name),
             "--out",
@@ -83,6 +90,8 @@ def run_engine(name: str, options: argparse.Namespace, truth: np.ndarray, thread
         subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
         print(f"{name}, {threads} thread(s): {time.time() - begin:.0f} s", file=sys.stderr)
     result = json.loads(out.read_text()) if out.exists() else {"engine": name, "error": "its process left no result"}
+    if shared:
+        result["engine"] += f", {SHARED}"
     for point in result.get("points", []):
         point["recall@10"] = recall(point["ids"], truth, 10)
         point["recall@100"] = recall(point["ids"], truth, 100) if point["k"] >= 100 else None
@@ -116,7 +125,8 @@ def report(results: dict[int, list[dict[str, Any]]], vectors: int, truth: np.nda
         )
     for threads, group in results.items():
         working = [result for result in group if "error" not in result]
-        ours = [point for result in working if result["engine"].startswith("asterism") for point in result["points"]]
+        own = [r for r in working if r["engine"].startswith("asterism") and SHARED not in r["engine"]]
+        ours = [point for result in own for point in result["points"]]
         lines += ["", f"### {threads} thread{'s' if threads > 1 else ''}, one query at a time", ""]
         lines += ["| engine | k | point | recall@10 | recall@100 | ms | ours at that recall or more | times faster |"]
         lines += ["|---|---|---|---|---|---|---|---|"]
@@ -149,7 +159,7 @@ def plot(results: list[dict[str, Any]], path: Path, k: int) -> None:
             if p["k"] == k and "xtr" not in p["label"] and "ceiling" not in p["label"]
         ]
         points.sort(key=lambda p: p["ms_mean"])
-        if points and "quantile" not in result["engine"]:
+        if points and "quantile" not in result["engine"] and SHARED not in result["engine"]:
             style = "-o" if result["engine"].startswith("asterism") else "--s"
             axes.plot([p["ms_mean"] for p in points], [p["recall@10"] for p in points], style, label=result["engine"])
     axes.set(xscale="log", xlabel="milliseconds a query, one thread", ylabel="recall@10 against exact MaxSim")
@@ -178,7 +188,7 @@ def main() -> None:
     offsets = np.load(options.vectors / "document_offsets.npy")
     lengths = np.mean([b - a for a, b in pairwise(np.load(options.vectors / "query_offsets.npy"))])
     names = options.engines.split(",")
-    runs = [[run_engine(name, options, truth, threads) for threads in options.threads] for name in names]
+    runs = [[run_engine(name, options, threads) for threads in options.threads] for name in names]
     results = dict(zip(options.threads, map(list, zip(*runs, strict=True)), strict=True))
     head = (
         f"{offsets[-1]:,} vectors, {len(offsets) - 1:,} documents, {len(truth)} questions of {lengths:.1f} vectors\n\n"

@@ -48,6 +48,13 @@ def make_query(d: int = 16, tokens: int = 5, seed: int = 1) -> np.ndarray:
     return (query / (np.linalg.norm(query, axis=1, keepdims=True) + 1e-9)).astype(np.float32)
 
 
+def share_direction(rows: np.ndarray, strength: float = 4.0) -> np.ndarray:
+    """Rows (n, d) of unit length moved in one direction, the same for all calls, and normalised again."""
+    direction = np.random.default_rng(99).normal(size=rows.shape[1])
+    moved = rows + strength * direction / np.linalg.norm(direction)
+    return (moved / (np.linalg.norm(moved, axis=1, keepdims=True) + 1e-9)).astype(np.float32)
+
+
 def brute_force(vectors: TokenVectors, query: np.ndarray) -> np.ndarray:
     """(documents,) MaxSim in float64; -inf for a document without vectors."""
     flat = vectors.flat.astype(np.float64)

@@ -28,6 +28,7 @@ def stored_tokens(index: TokenIndex) -> StoredTokens:
         codec.centroids.rows,
         codec.centroids.scales,
         codec.signs,
+        codec.shared,
         offsets,
         joined("centroids"),
         joined("codes"),

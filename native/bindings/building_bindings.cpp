@@ -19,24 +19,33 @@ void bind_building(nb::module_& m) {
                 new (self) PyCentroids(std::move(made));
             },
             nb::kw_only(), "rows"_a, "scales"_a, "half_norms"_a, "group_rows"_a, "group_scales"_a, "group_half_norms"_a, "starts"_a);
+    nb::class_<PySharedDirection>(m, "SharedDirection")
+        .def(
+            "__init__",
+            [](PySharedDirection* self, In<float, 1> mean, In<float, 1> axis, float stretch) {
+                new (self) PySharedDirection{mean, axis, stretch};
+            },
+            nb::kw_only(), "mean"_a, "axis"_a, "stretch"_a);
     nb::class_<PyCodec>(m, "Codec")
         .def(
             "__init__",
-            [](PyCodec* self, const PyCentroids& centroids, In<float, 2> signs, In<std::uint8_t, 1> levels, In<float, 1> cutoffs,
-               std::size_t dimensions, int bits, float step, float zero, bool scales_whole_vector) {
-                PyCodec made{centroids, signs, levels, cutoffs, dimensions, bits, step, zero, scales_whole_vector};
+            [](PyCodec* self, const PyCentroids& centroids, const PySharedDirection& shared, In<float, 2> signs,
+               In<std::uint8_t, 1> levels, In<float, 1> cutoffs, std::size_t dimensions, int bits, float step, float zero,
+               bool scales_whole_vector) {
+                PyCodec made{centroids, shared, signs, levels, cutoffs, dimensions, bits, step, zero, scales_whole_vector};
                 made.check();
                 new (self) PyCodec(std::move(made));
             },
-            nb::kw_only(), "centroids"_a, "signs"_a, "levels"_a, "cutoffs"_a, "dimensions"_a, "bits"_a, "step"_a, "zero"_a,
+            nb::kw_only(), "centroids"_a, "shared"_a, "signs"_a, "levels"_a, "cutoffs"_a, "dimensions"_a, "bits"_a, "step"_a, "zero"_a,
             "scales_whole_vector"_a);
     m.def(
-        "rotated",
-        [](nb::ndarray<nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu, nb::ro> rows, In<float, 2> signs, Out<float, 2> out,
-           std::size_t threads, const std::string& kernels) {
+        "transformed",
+        [](nb::ndarray<nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu, nb::ro> rows, const PySharedDirection& shared,
+           In<float, 2> signs, Out<float, 2> out, std::size_t threads, const std::string& kernels) {
+            const std::size_t d = rows.shape(1);
+            shared.check(d);
             nb::gil_scoped_release release;
             const Kernels& chosen = kernels_named(kernels);
-            const std::size_t d = rows.shape(1);
             Team team(threads);
             team.run([&](std::size_t rank) {
                 const Range mine = part_of(rows.shape(0), rank, team.size());
@@ -44,11 +53,13 @@ void bind_building(nb::module_& m) {
                     float* own = out.data() + row * d;
                     if (rows.itemsize() == 2) chosen.widen(static_cast<const std::uint16_t*>(rows.data()) + row * d, d, own);
                     else std::copy_n(static_cast<const float*>(rows.data()) + row * d, d, own);
+                    balance_vector(chosen, shared.view(), d, own);
                     chosen.rotate(own, 1, d, signs.data(), signs.shape(0));
                 }
             });
         },
-        "rows"_a, "signs"_a, "out"_a, "threads"_a, "kernels"_a, "rows (n, d) float16 (as uint16) or float32 -> out (n, d)");
+        "rows"_a, "shared"_a, "signs"_a, "out"_a, "threads"_a, "kernels"_a,
+        "rows (n, d) float16 (as uint16) or float32 -> out (n, d): balanced and rotated");
     m.def(
         "to_signed_rows",
         [](In<float, 2> rows, Out<std::int8_t, 2> bytes, Out<float, 1> scales, Out<std::int32_t, 1> sums, std::size_t threads,

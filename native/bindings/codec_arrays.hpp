@@ -50,8 +50,20 @@ struct PyCentroids {
     }
 };
 
+struct PySharedDirection {
+    In<float, 1> mean;
+    In<float, 1> axis;
+    float stretch;
+
+    void check(std::size_t dimensions) const {
+        require(mean.shape(0) == dimensions && axis.shape(0) == dimensions, "a codec's mean is not as long as its vectors");
+    }
+    SharedDirection view() const { return {mean.data(), axis.data(), stretch}; }
+};
+
 struct PyCodec {
     PyCentroids centroids;
+    PySharedDirection shared;
     In<float, 2> signs;
     In<std::uint8_t, 1> levels;
     In<float, 1> cutoffs;
@@ -67,6 +79,7 @@ struct PyCodec {
         require(bits == 1 || bits == 2 || bits == 4 || bits == 16 || bits == 32, "a codec has no such bits");
         require(bits > 4 || width % dimensions_per_unit(bits) == 0, "a codec's rows are no whole units");
         require(signs.shape(0) == 0 || signs.shape(1) == dimensions, "a codec's signs are not as many as its dimensions");
+        shared.check(dimensions);
         require(levels.shape(0) == kUnit, "a codec's levels are not as many as a unit has");
         for (std::size_t code = 0; code < kUnit; ++code) require(levels.data()[code] < 64, "a codec has a level beyond 63");
     }
@@ -81,7 +94,7 @@ struct PyCodec {
     Codec codec() const {
         const std::size_t count = centroids.half_norms.shape(0);
         return {dimensions, centroids.rows.shape(1), bits,           format(),      zero, count, centroids.rows.data(),
-                centroids.scales.data(), signs.shape(0), signs.data()};
+                centroids.scales.data(), signs.shape(0), signs.data(), shared.view()};
     }
 };
 

@@ -119,6 +119,7 @@ inline void pack(const std::uint8_t* codes, const CodeFormat& format, std::uint8
     }
 }
 
+#include "kernels/balance.inl"
 #include "kernels/rotate.inl"
 #include "kernels/to_signed_bytes.inl"
 #include "kernels/encode_residual.inl"
@@ -231,6 +232,7 @@ void widen(const std::uint16_t* halves, std::size_t n, float* floats) {
 }  // namespace
 
 void use_avx2_for_building(Kernels& kernels) {
+    kernels.balance = balance;
     kernels.rotate = rotate;
     kernels.widen = widen;
     kernels.to_signed_bytes = to_signed_bytes;

@@ -69,7 +69,8 @@ void centroid_scores_of(const std::uint8_t* rows, const float* scales, std::size
                 dot_eight_queries<kWidth128>(rows + row * query.width, query.rows + j * query.width, query.width);
             const __m256 centred = _mm256_sub_ps(_mm256_cvtepi32_ps(sum), _mm256_loadu_ps(query.centroid_offset + j));
             const __m256 factor = _mm256_mul_ps(scale, _mm256_loadu_ps(query.scale + j));
-            _mm256_storeu_ps(out + row * query.padded + j, _mm256_mul_ps(factor, centred));
+            const __m256 score = _mm256_add_ps(_mm256_mul_ps(factor, centred), _mm256_loadu_ps(query.with_mean + j));
+            _mm256_storeu_ps(out + row * query.padded + j, score);
         }
     }
 }

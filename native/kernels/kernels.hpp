@@ -35,6 +35,7 @@ struct QueryLevels {
     const float* scale;            // (padded,)
     const float* centroid_offset;  // (padded,) kCentroidZero * sum of the row
     const float* code_offset;      // (padded,) code zero * sum of the row
+    const float* with_mean;        // (padded,) inner product with the mean that was subtracted from all vectors
 };
 
 // A run of centroids, numbered from `first`.
@@ -84,6 +85,9 @@ struct ResidualCoder {
 struct Kernels {
     const char* name;
 
+    // row (d), in place: minus mean (d) unless that is nullptr, plus `factor` times its component along axis (d).
+    void (*balance)(float* row, std::size_t d, const float* mean, const float* axis, float factor);
+
     // rows (n, d), in place: `rounds` times a sign flip and a Walsh-Hadamard transform; signs (rounds, d).
     void (*rotate)(float* rows, std::size_t n, std::size_t d, const float* signs, std::size_t rounds);
 
@@ -95,7 +99,7 @@ struct Kernels {
     float (*encode_residual)(const float* row, const ResidualCoder& coder, const std::uint8_t* centroid, float centroid_scale,
                              float* scratch, std::uint8_t* packed);
 
-    // rows (n, width) of levels, scales (n,) -> out (n, query.padded): inner products with every query token.
+    // rows (n, width) of levels, scales (n,) -> out (n, query.padded): inner products with every query token, with_mean added.
     void (*centroid_scores)(const std::uint8_t* rows, const float* scales, std::size_t n, const QueryLevels& query,
                             float* out);
 

@@ -53,6 +53,7 @@ inline std::int32_t round_to_bytes(const float* row, std::size_t d, float factor
     return sum;
 }
 
+#include "kernels/balance.inl"
 #include "kernels/rotate.inl"
 #include "kernels/to_signed_bytes.inl"
 #include "kernels/encode_residual.inl"
@@ -69,7 +70,7 @@ void centroid_scores(const std::uint8_t* rows, const float* scales, std::size_t 
     for (std::size_t row = 0; row < n; ++row) {
         for (std::size_t j = 0; j < query.padded; ++j) {
             const auto sum = static_cast<float>(dot(rows + row * query.width, query.rows + j * query.width, query.width));
-            out[row * query.padded + j] = (scales[row] * query.scale[j]) * (sum - query.centroid_offset[j]);
+            out[row * query.padded + j] = (scales[row] * query.scale[j]) * (sum - query.centroid_offset[j]) + query.with_mean[j];
         }
     }
 }
@@ -226,6 +227,7 @@ std::size_t reaching(const std::uint16_t* sums, std::size_t n, std::uint16_t lea
 const Kernels& scalar_kernels() {
     static const Kernels table{
         .name = "scalar",
+        .balance = balance,
         .rotate = rotate,
         .to_signed_bytes = to_signed_bytes,
         .encode_residual = encode_residual,

@@ -5,6 +5,17 @@
 
 namespace asterism {
 
+void balance_vector(const Kernels& kernels, const SharedDirection& shared, std::size_t d, float* row) {
+    kernels.balance(row, d, shared.mean, shared.axis, shared.stretch - 1.0f);
+}
+
+float balance_query(const Kernels& kernels, const SharedDirection& shared, std::size_t d, float* row) {
+    float with_mean = 0.0f;
+    kernels.maxsim_float32(row, 1, shared.mean, 1, d, &with_mean);  // of one token and one query token: their inner product
+    kernels.balance(row, d, nullptr, shared.axis, 1.0f / shared.stretch - 1.0f);
+    return with_mean;
+}
+
 ResidualCoder residual_coder(std::size_t dimensions, std::size_t width, const CodeFormat& format, float zero, const float* cutoffs) {
     const std::size_t count = (std::size_t{1} << format.bits) - 1;
     const float largest = std::max({std::fabs(cutoffs[0]), std::fabs(cutoffs[count - 1]), 1e-6f});

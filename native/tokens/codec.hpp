@@ -29,6 +29,20 @@ struct CentroidTree {
     }
 };
 
+// The direction that all vectors share. Vectors are stored without their mean and stretched along it; queries shrink by as much,
+// so that query . vector = balanced query . balanced vector + query . mean.
+struct SharedDirection {
+    const float* mean;  // (d,)
+    const float* axis;  // (d,) the mean at unit length, or zeros
+    float stretch;
+};
+
+// row (d) of a vector, in place.
+void balance_vector(const Kernels& kernels, const SharedDirection& shared, std::size_t d, float* row);
+
+// row (d) of a query, in place; returns its inner product with the mean.
+float balance_query(const Kernels& kernels, const SharedDirection& shared, std::size_t d, float* row);
+
 // Vectors as signed bytes: value = scale * byte.
 struct SignedRows {
     std::size_t count;

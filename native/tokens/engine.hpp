@@ -1,6 +1,6 @@
 // Search over token vectors: the stages, in the order in which a query passes them.
 //
-//   prepare      query -> rotated, as signed bytes                                   query.cpp
+//   prepare      query -> balanced, rotated, as signed bytes                         query.cpp
 //   centroids    inner products with all centroids; the best of each query token     probe.cpp
 //   gather       documents in the probed lists, with the scores of their centroids   candidates.cpp
 //   interaction  centroid-only MaxSim of the best of those                           candidates.cpp
@@ -40,6 +40,7 @@ struct Codec {
     const float* centroid_scales;        // (K + 1,)
     std::size_t rounds;                  // of rotation
     const float* signs;                  // (rounds, dimensions)
+    SharedDirection shared;
 };
 
 // Documents of one segment have local numbers 0..documents; their tokens lie one after the other.
@@ -115,7 +116,7 @@ private:
     Clock::time_point last_;
 };
 
-// The query in the two forms in which it is compared: floats as given, signed bytes rotated.
+// The query in the two forms in which it is compared: floats as given, signed bytes balanced and rotated.
 struct PreparedQuery {
     PreparedQuery(const Kernels& kernels, const Codec& codec, const float* tokens, std::size_t count);
 
@@ -126,7 +127,7 @@ struct PreparedQuery {
     std::size_t padded;
     std::size_t width;
     std::vector<std::int8_t> rows;
-    std::vector<float> scale, centroid_offset, code_offset;
+    std::vector<float> scale, centroid_offset, code_offset, with_mean;
 };
 
 struct Probe {

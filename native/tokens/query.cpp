@@ -12,8 +12,12 @@ PreparedQuery::PreparedQuery(const Kernels& kernels, const Codec& codec, const f
       rows(padded * codec.width),
       scale(padded),
       centroid_offset(padded),
-      code_offset(padded) {
+      code_offset(padded),
+      with_mean(padded) {
     std::vector<float> rotated(given, given + n * codec.dimensions);
+    for (std::size_t j = 0; j < n; ++j) {
+        with_mean[j] = balance_query(kernels, codec.shared, codec.dimensions, rotated.data() + j * codec.dimensions);
+    }
     kernels.rotate(rotated.data(), n, codec.dimensions, codec.signs, codec.rounds);
     for (std::size_t j = 0; j < n; ++j) {
         std::int32_t sum = 0;
@@ -25,7 +29,7 @@ PreparedQuery::PreparedQuery(const Kernels& kernels, const Codec& codec, const f
 }
 
 QueryLevels PreparedQuery::levels() const {
-    return {padded, width, rows.data(), scale.data(), centroid_offset.data(), code_offset.data()};
+    return {padded, width, rows.data(), scale.data(), centroid_offset.data(), code_offset.data(), with_mean.data()};
 }
 
 }  // namespace asterism

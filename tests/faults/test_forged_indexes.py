@@ -67,6 +67,9 @@ CODECS: dict[str, tuple[str, Callable[[np.ndarray], Any]]] = {
     "huge signs": ("codec-*/signs.npy", lambda values: values.fill(1e30)),
     "no centroids": ("codec-*/half_norms.npy", lambda values: values[:0]),
     "levels beyond 63": ("codec-*/rows.npy", lambda values: values.fill(255)),
+    "a mean that is no number": ("codec-*/mean.npy", lambda values: values.fill(np.nan)),
+    "a huge mean": ("codec-*/mean.npy", lambda values: values.fill(3e38)),
+    "a mean of other dimensions": ("codec-*/mean.npy", lambda values: values[:-1].copy()),
     "groups that are not there": ("codec-*/starts.npy", lambda values: values.fill(2**31)),
 }
 
@@ -75,6 +78,25 @@ CODECS: dict[str, tuple[str, Callable[[np.ndarray], Any]]] = {
 def test_a_forged_codec_is_refused(index: Path, forgery: str) -> None:
     forge_array(index, *CODECS[forgery])
     with pytest.raises(DamagedIndex, match="fit together"):
+        Collection.open(index)
+
+
+@pytest.mark.parametrize("stretch", [0, -1, 0.5, 65, 1e300, float("nan"), "2", True, [2.0]])
+def test_a_forged_stretch_is_refused(index: Path, stretch: Any) -> None:
+    part = min(index.glob("codec-*"))
+    content = read_sealed(part / "codec.json")
+    content["codec"]["stretch"] = stretch
+    write_part(index, part, "codec.json", content)
+    with pytest.raises(DamagedIndex):
+        Collection.open(index)
+
+
+def test_a_mean_without_a_stretch_is_refused(index: Path) -> None:
+    part = min(index.glob("codec-*"))
+    content = read_sealed(part / "codec.json")
+    del content["codec"]["stretch"]
+    write_part(index, part, "codec.json", content)
+    with pytest.raises(DamagedIndex, match=r"other files than expected \(mean.npy\)"):
         Collection.open(index)
 
 

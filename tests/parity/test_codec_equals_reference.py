@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from asterism.kernels import _native, reference
+from asterism.kernels.reference import SharedDirection
 from asterism.views.tokens.clustering import assign, group_centroids, train
 from asterism.views.tokens.residual_codec import (
     compute_padded_width,
@@ -13,7 +14,7 @@ from asterism.views.tokens.residual_codec import (
     lloyd_max,
     make_gaussian_codec,
     make_quantile_codec,
-    rotate,
+    transform,
 )
 from asterism.views.tokens.signed_rows import SignedRows
 from tests.conftest import make_vectors
@@ -33,9 +34,24 @@ def test_rotation(d: int, kernels: str) -> None:
     rng = np.random.default_rng(d)
     rows = rng.normal(size=(5, d)).astype(np.float32)
     signs = draw_rotation_signs(d, rng)
-    turned = rotate(rows, signs, threads=2)
+    turned = transform(rows, SharedDirection.none(d), signs, threads=2)
     np.testing.assert_array_equal(turned, reference.rotate(rows, signs))
     np.testing.assert_allclose(turned @ turned.T, rows @ rows.T, atol=1e-3 * d)  # an isometry
+
+
+@pytest.mark.parametrize("halves", [False, True])
+@pytest.mark.parametrize("d", [*DIMENSIONS, 4096])
+def test_balance(d: int, halves: bool, kernels: str) -> None:
+    rng = np.random.default_rng(d)
+    rows = rng.normal(size=(5, d)).astype(np.float16 if halves else np.float32)
+    signs, shared = draw_rotation_signs(d, rng), SharedDirection.from_mean(rng.normal(size=d).astype(np.float32), 5.3)
+    balanced = reference.balance_vectors(rows.astype(np.float32), shared)
+    np.testing.assert_array_equal(transform(rows, shared, signs, threads=2), reference.rotate(balanced, signs))
+    np.testing.assert_allclose(reference.restore_vectors(balanced, shared), rows, atol=1e-3)
+    queries, with_mean = reference.balance_queries(rows.astype(np.float32), shared)
+    wide = rows.astype(np.float64)
+    products = queries.astype(np.float64) @ balanced.astype(np.float64).T + with_mean[:, None]
+    np.testing.assert_allclose(products, wide @ wide.T, atol=1e-5 * d)  # inner products stay the same
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
@@ -99,7 +115,8 @@ def test_the_largest_products_fit(d: int, kernels: str) -> None:
 def test_float16_is_widened_exactly(d: int, kernels: str) -> None:
     halves = np.random.default_rng(d).integers(0, 2**16, size=(9, d)).astype(np.uint16).view(np.float16)
     halves[~np.isfinite(halves)] = 0
-    np.testing.assert_array_equal(rotate(halves, np.zeros((0, d), np.float32), threads=1), halves.astype(np.float32))
+    widened = transform(halves, SharedDirection.none(d), np.zeros((0, d), np.float32), threads=1)
+    np.testing.assert_array_equal(widened, halves.astype(np.float32))
 
 
 @pytest.mark.parametrize("bits", [1, 2, 4])
@@ -113,7 +130,7 @@ def test_codes(d: int, levels: str, bits: int, kernels: str) -> None:
     centroids = train(signed, 6, rng, threads=2)
     signs = np.zeros((0, d), np.float32)
     codec = (
-        make_gaussian_codec(centroids, signs, signed, bits)
+        make_gaussian_codec(centroids, signs, signed, bits, SharedDirection.none(d))
         if levels == "gaussian"
         else make_quantile_codec(centroids, signed, bits, 1)
     )
@@ -135,7 +152,8 @@ def test_tiny_residuals(bits: int, kernels: str) -> None:
     width = compute_padded_width(33, bits)
     none = np.zeros((0, 33), np.float32)
     centroids = group_centroids(np.zeros((1, 33)), np.array([0, 1], np.uint32), width)
-    codec = make_gaussian_codec(centroids, none, SignedRows.from_floats(rows, width, 1), bits)
+    signed = SignedRows.from_floats(rows, width, 1)
+    codec = make_gaussian_codec(centroids, none, signed, bits, SharedDirection.none(33))
     codes, scales = codec.encode(rows, np.zeros(3, np.uint32), threads=1)
     expected = reference.encode_residuals(rows, np.zeros_like(rows), codec.cutoffs, codec.code_format, width)
     np.testing.assert_array_equal(codes, expected[0])
@@ -147,9 +165,8 @@ def test_integers_cut_where_floats_do(bits: int, kernels: str) -> None:
     """Coordinates and cutoffs are compared as 16-bit integers: a code differs only where both are nearly equal."""
     rows = np.random.default_rng(bits).normal(size=(300, 128)).astype(np.float32)
     signed = SignedRows.from_floats(rows, 128, threads=1)
-    codec = make_gaussian_codec(
-        train(signed, 1, np.random.default_rng(0), 1), np.zeros((0, 128), np.float32), signed, bits
-    )
+    centroids, none = train(signed, 1, np.random.default_rng(0), 1), np.zeros((0, 128), np.float32)
+    codec = make_gaussian_codec(centroids, none, signed, bits, SharedDirection.none(128))
     codes, _ = codec.encode(rows, np.zeros(300, np.uint32), threads=1)
     residual = rows - codec.centroids.decode()[0]
     units = residual / np.sqrt(np.square(residual).mean(axis=1, keepdims=True))
@@ -180,7 +197,7 @@ def test_decoded_residual_projects_without_bias(kernels: str) -> None:
     rows = rng.normal(size=(200, 64)).astype(np.float32)
     signed = SignedRows.from_floats(rows, 64, threads=1)
     centroids = train(signed, 4, rng, threads=1)
-    codec = make_gaussian_codec(centroids, np.zeros((0, 64), np.float32), signed, 4)
+    codec = make_gaussian_codec(centroids, np.zeros((0, 64), np.float32), signed, 4, SharedDirection.none(64))
     nearest = np.zeros(len(rows), np.uint32)
     codes, scales = codec.encode(rows, nearest, threads=1)
     residual = rows - centroids.decode()[nearest]

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from asterism import TokenIndex, TokenSearch
+from asterism import TokenIndex, TokenSearch, TokenVectors
 from asterism.kernels import _native
-from tests.conftest import make_query, make_vectors
+from tests.conftest import make_query, make_vectors, share_direction
 from tests.stored import reference_search
 
 KERNELS = _native.kernel_names()
@@ -62,6 +62,8 @@ def test_search_equals_reference(
     if len(vectors.flat) == 0:
         return
     query = make_query(d, tokens, seed + 1)
+    if data.draw(st.booleans(), "shared direction"):
+        vectors, query = TokenVectors(share_direction(vectors.flat), vectors.offsets), share_direction(query)
     threads = data.draw(st.integers(1, 3), "threads")
     eligible = data.draw(st.sampled_from([None, np.arange(documents) % 3 != 0]), "eligible")
     with pytest.MonkeyPatch.context() as patch:

@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from asterism import TokenIndex, TokenSearch, TokenVectors
-from tests.conftest import brute_force, make_query, make_vectors
+from asterism.kernels import reference
+from tests.conftest import brute_force, make_query, make_vectors, share_direction
 
 QUIET = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 EVERYTHING = 10**6
@@ -32,6 +33,30 @@ queries = st.tuples(st.integers(1, 12), st.integers(0, 10**6))
 
 def query_for(vectors: TokenVectors, drawn: tuple[int, int]) -> np.ndarray:
     return make_query(vectors.dimensions, *drawn)
+
+
+@pytest.mark.parametrize("strength", [0.0, 1.0, 6.0])
+@pytest.mark.parametrize("bits", [1, 2, 4])
+@QUIET
+@given(vectors=corpora, drawn=queries)
+def test_scores_are_those_of_the_decoded_vectors(
+    bits: int,
+    strength: float,
+    vectors: TokenVectors,
+    drawn: tuple[int, int],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """Up to the query's bytes, however much of a direction all vectors and queries share."""
+    moved = TokenVectors(share_direction(vectors.flat, strength), vectors.offsets)
+    index = TokenIndex.build(tmp_path_factory.mktemp("p") / "x", moved, bits=bits)
+    query, codec, part = share_direction(query_for(vectors, drawn), strength), index._codec, index._parts[0]
+    decoded = codec.decode(part.codes[:], part.scales[:], part.read_centroids(slice(None)))
+    ids, scores = index.search(query, len(vectors), TokenSearch(method="exact"))
+    expected = brute_force(TokenVectors(decoded, vectors.offsets), query)
+    balanced, _ = reference.balance_queries(query, codec.shared)
+    step = np.abs(reference.rotate(balanced, codec.signs)).max(axis=1).sum() / 127
+    spread = np.abs(codec.transform(decoded, 1)).sum(axis=1).max()
+    np.testing.assert_allclose(scores, expected[ids], atol=step / 2 * spread + 1e-4)
 
 
 @pytest.mark.parametrize("bits", [16, 32])

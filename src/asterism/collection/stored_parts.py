@@ -29,7 +29,7 @@ from ..views.tokens.segment import MOST_DOCUMENTS, OpenTokens, TokenFacts, open_
 from .state import Numbers, Part
 
 SEGMENT_KIND, SEGMENT_FACTS, SEGMENT_VERSION = "asterism segment", "segment.json", 4
-CODEC_KIND, CODEC_FACTS, CODEC_VERSION = "asterism codec", "codec.json", 1
+CODEC_KIND, CODEC_FACTS, CODEC_VERSION = "asterism codec", "codec.json", 2
 NUMBERS = "numbers"
 
 

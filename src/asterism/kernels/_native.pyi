@@ -20,11 +20,15 @@ class Centroids:
         starts: npt.NDArray[np.uint32],
     ) -> None: ...
 
+class SharedDirection:
+    def __init__(self, *, mean: npt.NDArray[np.float32], axis: npt.NDArray[np.float32], stretch: float) -> None: ...
+
 class Codec:
     def __init__(
         self,
         *,
         centroids: Centroids,
+        shared: SharedDirection,
         signs: npt.NDArray[np.float32],
         levels: npt.NDArray[np.uint8],
         cutoffs: npt.NDArray[np.float32],
@@ -132,8 +136,9 @@ class LexicalEngine:
         threads: int,
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]: ...
 
-def rotated(
+def transformed(
     rows: npt.NDArray[np.uint16] | npt.NDArray[np.float32],
+    shared: SharedDirection,
     signs: npt.NDArray[np.float32],
     out: npt.NDArray[np.float32],
     threads: int,

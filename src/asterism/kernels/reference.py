@@ -55,6 +55,54 @@ def _hadamard(x: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
+class SharedDirection:
+    """The direction that all vectors share: mean (d,), axis (d,) its unit vector, or zeros if there is no mean.
+
+    Vectors are stored without the mean, their component along the axis times `stretch`; queries have theirs divided by
+    it, so that query · vector = balanced query · balanced vector + query · mean.
+    """
+
+    mean: Floats
+    axis: Floats
+    stretch: float
+
+    @classmethod
+    def from_mean(cls, mean: Floats, stretch: float) -> SharedDirection:
+        """Mean (d,) -> with its axis."""
+        wide = mean.astype(np.float64)
+        length = float(np.sqrt(np.square(wide).sum()))
+        return cls(mean, (wide / (length or 1.0)).astype(np.float32), stretch)
+
+    @classmethod
+    def none(cls, dimensions: int) -> SharedDirection:
+        """No mean: vectors and queries stay as they are."""
+        return cls.from_mean(np.zeros(dimensions, np.float32), 1.0)
+
+
+def balance_vectors(rows: Floats, shared: SharedDirection) -> Floats:
+    """(n, d) -> (n, d): without the mean, stretched along the axis."""
+    return _stretch_along(rows - shared.mean, shared.axis, np.float32(shared.stretch) - np.float32(1))
+
+
+def restore_vectors(rows: Floats, shared: SharedDirection) -> Floats:
+    """(n, d) -> (n, d): undoes `balance_vectors`, up to rounding."""
+    shrunk = _stretch_along(rows, shared.axis, np.float32(1) / np.float32(shared.stretch) - np.float32(1))
+    return shrunk + shared.mean
+
+
+def balance_queries(queries: Floats, shared: SharedDirection) -> tuple[Floats, Floats]:
+    """(q, d) -> (q, d) shrunk along the axis, and the inner products with the mean (q,)."""
+    factor = np.float32(1) / np.float32(shared.stretch) - np.float32(1)
+    return _stretch_along(queries, shared.axis, factor), _sum_lanes(queries * shared.mean)
+
+
+def _stretch_along(rows: Floats, axis: Floats, factor: np.float32) -> Floats:
+    """Adds `factor` times the component along the axis."""
+    stretched: Floats = rows + (factor * _sum_lanes(rows * axis))[:, None] * axis
+    return stretched
+
+
+@dataclass(frozen=True)
 class SignedBytes:
     """Query tokens (or vectors) as bytes: value = scale · byte. rows (q, width) int8, scale (q,), sums (q,) int32."""
 

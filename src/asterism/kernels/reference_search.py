@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import reference as kernels
-from .reference import Bytes, CodeFormat, Floats
+from .reference import Bytes, CodeFormat, Floats, SharedDirection
 
 Ids = npt.NDArray[np.int64]
 
@@ -20,14 +20,15 @@ LEAST, STEP = 64, 32  # documents refined before the first check whether to stop
 class StoredTokens:
     """The contents of an index, all segments one after the other.
 
-    centroid_rows (K + 1, width), centroid_scales (K + 1,) · signs (rounds, d) · offsets (D + 1,) ·
-    centroids (T,) · stored (T, bytes) codes with scales (T,), or (T, d) floats · fine (T, d) or None
+    centroid_rows (K + 1, width), centroid_scales (K + 1,) · signs (rounds, d) · shared: mean and stretch ·
+    offsets (D + 1,) · centroids (T,) · stored (T, bytes) codes with scales (T,), or (T, d) floats · fine (T, d) or None
     """
 
     format: CodeFormat
     centroid_rows: Bytes
     centroid_scales: Floats
     signs: Floats
+    shared: SharedDirection
     offsets: Ids
     centroids: npt.NDArray[np.uint32]
     stored: npt.NDArray[np.generic]
@@ -57,8 +58,9 @@ class ReferenceSearch:
         """`eligible` (D,): which documents count."""
         self.index, self.query, self.plan = index, query, plan
         self.documents = np.flatnonzero(eligible)
-        self.bytes = kernels.to_signed_bytes(kernels.rotate(query, index.signs), index.centroid_rows.shape[1])
-        self.table = kernels.centroid_scores(index.centroid_rows, index.centroid_scales, self.bytes)
+        balanced, with_mean = kernels.balance_queries(query, index.shared)
+        self.bytes = kernels.to_signed_bytes(kernels.rotate(balanced, index.signs), index.centroid_rows.shape[1])
+        self.table = kernels.centroid_scores(index.centroid_rows, index.centroid_scales, self.bytes) + with_mean
 
     @property
     def centroids(self) -> int:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ...errors import VectorsError
 from ...files.regular_files import is_real_folder
+from ...kernels.reference import SharedDirection
 from ...settings import TokenBuild
 from ...storage.arrays import read_array, write_arrays
 from ...storage.facts import Facts, FileFacts
@@ -25,6 +26,7 @@ from .residual_codec import (
     make_gaussian_codec,
     make_quantile_codec,
 )
+from .shared_direction import LARGEST_STRETCH, measure_shared_direction
 from .stream import Sample
 
 WIDEST_VECTOR = 4096
@@ -32,6 +34,7 @@ LEVELS = 64
 LARGEST = 1e17  # bound for values derived from vectors of up to 1e15, in up to 4,096 dimensions
 LARGEST_SQUARE = 1e34
 
+MEAN = "mean"
 OWN_ARRAYS: dict[str, tuple[npt.DTypeLike, int]] = {
     "signs": (np.float32, 2),
     "level_bytes": (np.uint8, 1),
@@ -55,26 +58,30 @@ def train_codec(sample: Sample, settings: TokenBuild, threads: int) -> ResidualC
     rng = np.random.default_rng(settings.seed)
     quantile = settings.levels == "quantile"
     signs = draw_rotation_signs(sample.dimensions, rng)[: 0 if quantile else None]
-    rows = sample.take_rotated(signs, compute_padded_width(sample.dimensions, settings.bits), threads)
+    shared = SharedDirection.none(sample.dimensions) if quantile else measure_shared_direction(sample.copy_evenly())
+    width = compute_padded_width(sample.dimensions, settings.bits)
+    rows = sample.take_transformed(shared, signs, width, threads)
     count = min(settings.centroids, len(rows)) or choose_centroid_count(sample.tokens, len(rows))
     centroids = train(rows, count, rng, threads)
     if quantile and settings.bits < 16:
         return make_quantile_codec(centroids, rows, settings.bits, threads)
-    return make_gaussian_codec(centroids, signs, rows, settings.bits)
+    return make_gaussian_codec(centroids, signs, rows, settings.bits, shared)
 
 
 def write_codec(folder: Path, codec: ResidualCodec) -> dict[str, Any]:
     """Write a codec into a new folder; returns its entry for the manifest."""
     folder.mkdir()
-    own = {name: getattr(codec, name) for name in OWN_ARRAYS}
+    own = {name: getattr(codec, name) for name in OWN_ARRAYS} | {MEAN: codec.shared.mean}
     files = write_arrays(folder, own | {name: getattr(codec.centroids, name) for name in CENTROID_ARRAYS})
     fsync_folder(folder)
-    return {"dimensions": codec.dimensions, "step": codec.step, "zero": codec.zero, "files": files}
+    numbers = {"step": codec.step, "zero": codec.zero, "stretch": codec.shared.stretch}
+    return {"dimensions": codec.dimensions, **numbers, "files": files}
 
 
 def list_codec_files(facts: Facts) -> FileFacts:
     """Sizes and checksums of the codec's files, from the manifest."""
-    return facts.files(f"{name}.npy" for name in (*OWN_ARRAYS, *CENTROID_ARRAYS))
+    shared = (MEAN,) if facts.has("stretch") else ()  # the first version of a codec has neither
+    return facts.files(f"{name}.npy" for name in (*OWN_ARRAYS, *CENTROID_ARRAYS, *shared))
 
 
 def open_codec(folder: Path, facts: Facts, settings: TokenBuild) -> ResidualCodec:
@@ -91,6 +98,10 @@ def open_codec(folder: Path, facts: Facts, settings: TokenBuild) -> ResidualCode
 
     centroids = Centroids(dimensions=facts.whole("dimensions", 1, WIDEST_VECTOR), **load(CENTROID_ARRAYS))
     own = load(OWN_ARRAYS)
+    shared = SharedDirection.none(centroids.dimensions)
+    if facts.has("stretch"):
+        mean = load({MEAN: (np.float32, 1)})[MEAN]
+        shared = SharedDirection.from_mean(mean, facts.number("stretch", LARGEST_STRETCH))
     codec = ResidualCodec(
         settings.bits,
         centroids,
@@ -100,6 +111,7 @@ def open_codec(folder: Path, facts: Facts, settings: TokenBuild) -> ResidualCode
         facts.number("step", LARGEST),
         facts.number("zero", 1e30),
         scales_whole_vector=settings.levels == "quantile",
+        shared=shared,
     )
     if not (_shapes_fit(codec) and _values_are_usable(codec)):
         raise damaged(folder, "holds arrays that do not fit together")
@@ -124,6 +136,7 @@ def _shapes_fit(codec: ResidualCodec) -> bool:
         and bool((centroids.starts[1:] > centroids.starts[:-1]).all())
         and codec.signs.shape[1] == centroids.dimensions
         and len(codec.signs) <= ROUNDS_OTHER
+        and codec.shared.mean.shape == (centroids.dimensions,)
         and codec.level_bytes.shape == (UNIT_BYTES,)
         and codec.cutoffs.shape == (2**bits - 1 if bits < 16 else 0,)
     )
@@ -140,4 +153,6 @@ def _values_are_usable(codec: ResidualCodec) -> bool:
         and bool((centroids.scales <= LARGEST).all() and (centroids.group_scales <= LARGEST).all())
         and bool((np.abs(codec.cutoffs) <= LARGEST).all() and (codec.cutoffs[1:] >= codec.cutoffs[:-1]).all())
         and codec.step > 0
+        and bool((np.abs(codec.shared.mean) <= LARGEST).all())
+        and codec.shared.stretch >= 1
     )

@@ -37,7 +37,7 @@ from .stream import Sample, TokenStream
 from .writer import write_tokens
 
 KIND = "asterism token index"
-VERSION = 1
+VERSION = 2
 CODEC = "codec"
 SEGMENT = "segment"
 

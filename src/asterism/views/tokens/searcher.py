@@ -98,10 +98,10 @@ class TokenSearcher:
         if stored.dtype != np.uint8:
             return reference.compare_floats(stored, tokens)
         codec = self.codec
-        rotated = codec.rotate(tokens, threads=1)
-        levels = reference.to_signed_bytes(rotated, codec.centroids.rows.shape[1])
+        balanced, with_mean = reference.balance_queries(tokens, codec.shared)
+        levels = reference.to_signed_bytes(reference.rotate(balanced, codec.signs), codec.centroids.rows.shape[1])
         used = segment.read_centroids(rows)
-        table = reference.centroid_scores(codec.centroids.rows[used], codec.centroids.scales[used], levels)
+        table = reference.centroid_scores(codec.centroids.rows[used], codec.centroids.scales[used], levels) + with_mean
         scales = segment.scales[rows] if segment.scales is not None else np.ones(len(used), np.float16)
         return reference.compare_codes(stored, scales, table, codec.code_format, levels)
 

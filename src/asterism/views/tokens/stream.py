@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import VectorsError
+from ...kernels.reference import SharedDirection
 from ...representations.token_vectors import FloatArray, TokenVectors, check_finite, find_unusable_row
 from .clustering import choose_sample, compute_sample_share
-from .residual_codec import rotate
+from .residual_codec import transform
 from .signed_rows import SignedRows
 
 CHUNK_FLOATS = 1 << 21  # 8 MB as float32: small enough for the allocator to reuse, which avoids page faults
@@ -143,16 +144,32 @@ class Sample:
             self._rows[i] = self._rows[i][kept]
             self._positions[i] = positions[kept]
 
-    def take_rotated(self, signs: npt.NDArray[np.float32], width: int, threads: int) -> SignedRows:
-        """Rotate the sampled vectors and return them; the sample does not keep them."""
+    def copy_evenly(self) -> npt.NDArray[np.float32]:
+        """(n, d) evenly spaced vectors of the sample, at most as many as a chunk has."""
+        count = sum(map(len, self._rows))
+        wanted = np.linspace(0, count - 1, min(count, max(1, CHUNK_FLOATS // self.dimensions))).astype(np.int64)
+        copies, begin = [], 0
+        for rows, positions in zip(self._rows, self._positions, strict=True):
+            chosen = wanted[(wanted >= begin) & (wanted < begin + len(rows))] - begin
+            copies.append(rows[chosen].astype(np.float32))
+            unusable = find_unusable_row(copies[-1])
+            if unusable is not None:
+                check_finite(copies[-1][unusable : unusable + 1], "the vectors", int(positions[chosen[unusable]]))
+            begin += len(rows)
+        return np.concatenate(copies)
+
+    def take_transformed(
+        self, shared: SharedDirection, signs: npt.NDArray[np.float32], width: int, threads: int
+    ) -> SignedRows:
+        """Transform the sampled vectors and return them; the sample does not keep them."""
         rows = SignedRows.empty(sum(map(len, self._rows)), self.dimensions, width)
         begin = 0
         for positions in self._positions:
             part = self._rows.pop(0)
-            turned = rotate(part, signs, threads)
-            unusable = find_unusable_row(turned)
+            transformed = transform(part, shared, signs, threads)
+            unusable = find_unusable_row(transformed)
             if unusable is not None:
-                check_finite(turned[unusable : unusable + 1], "the vectors", int(positions[unusable]))
-            rows[begin : begin + len(part)].fill(turned, threads)
+                check_finite(transformed[unusable : unusable + 1], "the vectors", int(positions[unusable]))
+            rows[begin : begin + len(part)].fill(transformed, threads)
             begin += len(part)
         return rows

@@ -20,7 +20,8 @@ from ..in_order import map_in_order
 from .residual_codec import ResidualCodec
 from .segment import MOST_DOCUMENTS, TokenFacts, choose_stored_type
 
-SAFE_IN_FLOAT16 = 1024.0  # no coordinate of up to 4096 dimensions is larger than 64 times the largest rotated one
+LARGEST_HALF = float(np.finfo(np.float16).max)
+ROTATED = 64.0  # no coordinate of up to 4096 dimensions is larger than this times the largest rotated one
 CHANGED = "the vectors changed between the first reading and the second, expected the same ones twice"
 
 
@@ -110,22 +111,23 @@ def _encode_chunk(
     chunk: TokenVectors, first_row: int, codec: ResidualCodec, settings: TokenBuild
 ) -> dict[str, npt.NDArray[Any]]:
     """A chunk of n vectors -> the rows (n, …) of each array of the segment; on one thread."""
-    rotated = codec.rotate(chunk.flat, 1)
-    check_finite(rotated, "the vectors", first_row)  # rotation keeps NaN and infinity
+    transformed = codec.transform(chunk.flat, 1)
+    check_finite(transformed, "the vectors", first_row)  # NaN and infinity remain
     halves = settings.bits == 16 or settings.refinement == "float16"
-    if halves and np.abs(rotated).max(initial=0) > SAFE_IN_FLOAT16:
+    largest = ROTATED * np.abs(transformed).max(initial=0) + np.abs(codec.shared.mean).max()  # a bound: stretch >= 1
+    if halves and largest > LARGEST_HALF:
         _refuse_beyond_float16(chunk, first_row)
-    nearest = codec.find_nearest(rotated, 1)
+    nearest = codec.find_nearest(transformed, 1)
     arrays: dict[str, npt.NDArray[Any]] = {"centroids": nearest, "codes": chunk.flat}
     if codec.bits < 16:
-        arrays["codes"], arrays["scales"] = codec.encode(rotated, nearest, 1)
+        arrays["codes"], arrays["scales"] = codec.encode(transformed, nearest, 1)
     if settings.refinement == "float16":
         arrays["fine"] = chunk.flat
     return arrays
 
 
 def _refuse_beyond_float16(chunk: TokenVectors, first_row: int) -> None:
-    beyond = np.flatnonzero((np.abs(chunk.flat) > np.finfo(np.float16).max).any(axis=1))
+    beyond = np.flatnonzero((np.abs(chunk.flat) > LARGEST_HALF).any(axis=1))
     if beyond.size:
         raise VectorsError(f"the vectors: row {first_row + beyond[0]} exceeds float16, expected numbers up to 65504")
 
