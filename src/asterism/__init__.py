@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .representations import LexicalWeights, Representations, TokenVectors
     from .results import Explanation, Hit, Match, Ranking
     from .retriever import Retriever
-    from .settings import EncoderSettings, HybridSearch, TokenBuild, TokenSearch
+    from .settings import EncoderSettings, HybridSearch, TermCounting, TokenBuild, TokenSearch
     from .views.hits import SearchHits
     from .views.tokens.index import TokenIndex
 
@@ -33,6 +33,7 @@ __all__ = [
     "Representations",
     "Retriever",
     "SearchHits",
+    "TermCounting",
     "TokenBuild",
     "TokenIndex",
     "TokenSearch",
@@ -59,7 +60,7 @@ _HOMES = {
     "representations": ("LexicalWeights", "Representations", "TokenVectors"),
     "results": ("Explanation", "Hit", "Match", "Ranking"),
     "retriever": ("Retriever",),
-    "settings": ("EncoderSettings", "HybridSearch", "TokenBuild", "TokenSearch"),
+    "settings": ("EncoderSettings", "HybridSearch", "TermCounting", "TokenBuild", "TokenSearch"),
 }
 
 

@@ -29,6 +29,10 @@ Terms = Literal["model", "tokens", "words"]
 
 Self = TypeVar("Self", bound="Settings")
 
+LANGUAGES = (
+    *("auto", "none", "ar", "cs", "da", "de", "el", "en", "es", "fi", "fr", "hi", "it", "nl", "no", "pl", "pt", "ro"),
+    *("ru", "sv", "tr"),
+)
 VIEWS: tuple[View, ...] = get_args(View)
 LARGEST = 2**31 - 1
 MOST_THREADS = 256
@@ -108,6 +112,21 @@ class TokenBuild(Settings):
         _check_choice("refinement", self.refinement, get_args(Refinement))
         if self.refinement != "none" and self.bits >= 16:
             raise SettingError(f"refinement={self.refinement!r} needs bits 1, 2 or 4, not {self.bits}")
+
+
+@dataclass(frozen=True)
+class TermCounting(Settings):
+    """How the words of documents and queries are counted for BM25.
+
+    language   ISO 639-1 code of the language whose endings and function words are removed; "none" for no language;
+               "auto": found from the first documents that are added, "none" if they have no clear language
+    """
+
+    language: str = "auto"
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        _check_choice("language", self.language, LANGUAGES)
 
 
 @dataclass(frozen=True)

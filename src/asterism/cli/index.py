@@ -38,6 +38,14 @@ TermKind = Annotated[
         default="model if it has a lexical head, otherwise words",
     ),
 ]
+LanguageCode = Annotated[
+    str,
+    describe_option(
+        "--language",
+        help="Language of the words, such as en; auto: that of the first documents; none: no endings are removed.",
+        default=True,
+    ),
+]
 MostVectors = Annotated[
     int,
     describe_option(
@@ -62,6 +70,7 @@ def index(
     model: ModelName = None,
     views: ViewNames = None,
     terms: TermKind = None,
+    language: LanguageCode = "auto",
     most_vectors: MostVectors = 0,
     bits: Bits = 4,
     precision: Precision = "int8",
@@ -72,13 +81,14 @@ def index(
 ) -> None:
     """Create an index of documents. After an interruption, the same command goes on where it stopped."""
     from ..models.registry import DEFAULT
-    from ..settings import EncoderSettings, TokenBuild
+    from ..settings import EncoderSettings, TermCounting, TokenBuild
 
     settings = {
         "views": None if views is None else [name.strip() for name in views.split(",") if name.strip()],
         "terms": terms,
         "most_vectors": most_vectors,
         "build": TokenBuild.from_json({"bits": bits, "seed": seed, "refinement": "float16" if refinement else "none"}),
+        "counting": TermCounting.from_json({"language": language}),
         "encoder": EncoderSettings.from_json({"precision": precision}),
     }
     begin = time.perf_counter()

@@ -21,6 +21,7 @@ def describe_index(collection: Collection, views: Views) -> dict[str, Any]:
         "views": list(views.names),
         **_describe_tokens(snapshot, views, model.get("dimensions", 0)),
         "terms": views.lexical,
+        "language": views.counting.language if views.lexical == "words" else None,
         "segments": len(snapshot.segments),
         "bytes": collection.bytes(),
         "model": model.get("name"),

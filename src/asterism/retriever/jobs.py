@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from ..collection.collection import Collection
-from ..settings import EncoderSettings, TokenBuild
+from ..settings import EncoderSettings, TermCounting, TokenBuild
 
 FACT = "job"
 AT_DEFAULT: tuple[object, ...] = (None, 0, {})
@@ -21,6 +21,7 @@ def describe_job(
     terms: str | None = None,
     most_vectors: int = 0,
     build: TokenBuild | None = None,
+    counting: TermCounting | None = None,
     encoder: EncoderSettings | None = None,
 ) -> dict[str, Any]:
     """What identifies a job, as a JSON object; the keywords are those of `Retriever.create`.
@@ -28,7 +29,7 @@ def describe_job(
     Settings at their defaults are left out: a version with one more setting still recognises the job.
     """
     given: dict[str, Any] = {"views": views, "terms": terms, "most_vectors": most_vectors}
-    given |= {"build": _list_changes(build), "encoder": _list_changes(encoder)}
+    given |= {"build": _list_changes(build), "encoder": _list_changes(encoder), "counting": _list_changes(counting)}
     settings = {name: value for name, value in given.items() if value not in AT_DEFAULT}
     return {"inputs": list(inputs), "model": model, "settings": settings}
 
@@ -66,7 +67,7 @@ def list_differences(stored: Mapping[str, Any], job: Mapping[str, Any]) -> list[
     return sorted(name for name in first.keys() | second.keys() if first.get(name) != second.get(name))
 
 
-def _list_changes(settings: TokenBuild | EncoderSettings | None) -> dict[str, Any]:
+def _list_changes(settings: TokenBuild | EncoderSettings | TermCounting | None) -> dict[str, Any]:
     """The settings that are not at their defaults."""
     if settings is None:
         return {}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from ..collection.kept_views import Views
 from ..encoders.loading import load_encoder
 from ..errors import InputError, ModelDiffers, UnknownModel
-from ..settings import VIEWS, EncoderSettings, Terms, TokenBuild
+from ..settings import VIEWS, EncoderSettings, TermCounting, Terms, TokenBuild
 from ..storage.facts import Facts
 
 if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
@@ -42,7 +42,12 @@ def load_model(model: str | os.PathLike[str], settings: EncoderSettings) -> Enco
 
 
 def choose_views(
-    encoder: Encoder, wanted: Sequence[str] | None, terms: Terms | None, most_vectors: int, build: TokenBuild
+    encoder: Encoder,
+    wanted: Sequence[str] | None,
+    terms: Terms | None,
+    most_vectors: int,
+    build: TokenBuild,
+    counting: TermCounting,
 ) -> Views:
     """The wanted views of a model, or all for None; without a lexical head, words are counted."""
     there: list[str] = [view for view in VIEWS if view == "lexical" or view in encoder.views]
@@ -57,11 +62,13 @@ def choose_views(
             )
     constant = encoder.describe()["vectors_per_document"]
     multi = replace(build, fixed=constant) if constant else build
+    lexical = _choose_terms(encoder, terms) if "lexical" in wanted else None
     kept = Views(
         multi if "multi" in wanted else None,
         "dense" in wanted,
-        _choose_terms(encoder, terms) if "lexical" in wanted else None,
+        lexical,
         most_vectors,
+        _choose_counting(counting, lexical),
     )
     if kept.multi is not None and 0 < kept.most_vectors < kept.multi.fixed:
         given = f"most_vectors is {most_vectors}, but the model gives every document {constant} vectors"
@@ -80,6 +87,15 @@ def _choose_terms(encoder: Encoder, terms: Terms | None) -> Terms:
     if terms == "model" and not has_head:
         raise InputError("terms is 'model', but the model has no lexical head: use 'words' or 'tokens'")
     return terms or ("model" if has_head else "words")
+
+
+def _choose_counting(counting: TermCounting, lexical: Terms | None) -> TermCounting:
+    """A language only where words are counted."""
+    if lexical == "words":
+        return counting
+    if counting.language not in ("auto", "none"):
+        raise InputError(f"language is {counting.language!r}, but the index counts no words: leave it out")
+    return replace(counting, language="none")
 
 
 def describe_model(model: str | os.PathLike[str], encoder: Encoder, settings: EncoderSettings) -> dict[str, Any]:

@@ -7,13 +7,13 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..collection.collection import Collection
+from ..collection.kept_views import Views
 from ..collection.policy import Policy
 from ..collection.repair.repair import Repair
 from ..collection.snapshot import Snapshot
@@ -29,6 +29,7 @@ from ..settings import (
     MOST_THREADS,
     EncoderSettings,
     HybridSearch,
+    TermCounting,
     Terms,
     TokenBuild,
     TokenSearch,
@@ -36,16 +37,17 @@ from ..settings import (
     check_whole_number,
     count_threads,
 )
+from ..terms.languages import detect_language
 from ..views.eligible import Mask
 from ..views.hits import SearchHits
 from .batches import split_batches
-from .checks import check_id, check_kind, check_query, is_id
+from .checks import check_id, check_kind, check_progress, check_query, is_id
 from .explain import Explainer
 from .info import describe_index
 from .jobs import is_unfinished
 from .model import LazyEncoder, choose_views, describe_model, load_model, load_same_model
 from .repair import repair_index
-from .represent import Progress, encode_views, needs_model
+from .represent import Progress, encode_batch, encode_views, needs_model
 
 if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
     from ..encoders.encoder import Encoder
@@ -59,8 +61,11 @@ class Retriever:
     def __init__(self, collection: Collection) -> None:
         """Use `create` or `open`."""
         self._collection = collection
-        self._views = collection.views()
         self._encoder = LazyEncoder(self._load_encoder)
+
+    @property
+    def _views(self) -> Views:
+        return self._collection.views()
 
     @classmethod
     def create(
@@ -72,6 +77,7 @@ class Retriever:
         terms: Terms | None = None,
         most_vectors: int = 0,
         build: TokenBuild | None = None,
+        counting: TermCounting | None = None,
         encoder: EncoderSettings = FAST,
         policy: Policy | None = None,
     ) -> Retriever:
@@ -81,15 +87,17 @@ class Retriever:
         terms: of the lexical view: "model" for those of the model's lexical head, or BM25 over "words" of any language
         or over the model's "tokens"; None for the model's if it has such a head, otherwise words.
         most_vectors: maximum token vectors of a document; similar vectors of longer ones are merged (0: no limit).
+        counting: how words are counted; by default in the language of the first documents that are added.
         policy: when the index is clustered, merged and verified; the default suits any size.
         """
         check_kind("path", path, str | os.PathLike, "a path")
         check_kind("build", build, TokenBuild | None, "TokenBuild(...)")
+        check_kind("counting", counting, TermCounting | None, "TermCounting(...)")
         check_kind("encoder", encoder, EncoderSettings, "EncoderSettings(...)")
         if os.path.lexists(path):  # before a model is downloaded
             raise IndexExists(f"{path} exists already: choose another path, open it, or remove it first")
         loaded = load_model(model, encoder)
-        kept = choose_views(loaded, views, terms, most_vectors, build or TokenBuild())
+        kept = choose_views(loaded, views, terms, most_vectors, build or TokenBuild(), counting or TermCounting())
         self = cls(Collection.create(path, kept, describe_model(model, loaded, encoder), policy))
         self._encoder = LazyEncoder(self._load_encoder, loaded)
         return self
@@ -121,9 +129,7 @@ class Retriever:
         """For use in a with statement."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close."""
         self.close()
 
@@ -155,21 +161,17 @@ class Retriever:
         Each batch is added completely or not at all; batches before an error stay. An id that exists is an error,
         unless `update` is true, which replaces the document. `progress` is called with the number of documents encoded.
         """
-        if progress is not None and not callable(progress):
-            raise InputError(f"progress is {progress!r}, expected a function of a number, or None")
+        check_progress(progress)
         done = 0
         with self._collection.writing() as writer:
             for batch in split_batches(documents, self._collection.policy):
                 admitted = writer.admit(batch, update)  # before anything is encoded
-                writer.add_admitted(admitted, self._encode_documents(batch, progress, done))
+                if self._views.undecided:
+                    writer.put_language(detect_language([document.full_text for document in batch]))
+                writer.add_admitted(admitted, encode_batch(batch, self._views, self._encoder, progress, done))
                 done += len(batch)
             writer.settle()
         return done
-
-    def _encode_documents(self, batch: list[Document], progress: Progress | None, done: int) -> Representations:
-        texts = [document.full_text for document in batch]
-        show = None if progress is None else lambda count: progress(done + count)
-        return encode_views(texts, "document", self._views, self._views.names, self._encoder, show)
 
     def _encode_queries(self, queries: Sequence[str], plan: SearchPlan) -> Representations:
         return encode_views(queries, "query", self._views, plan.views(self.views), self._encoder)
@@ -246,8 +248,7 @@ class Retriever:
             return plan.search(snapshot, encoded, wanted, eligible, workers)
 
         found = self._collection.find(search, filter)
-        timings = {"encode": encoding, **found[0].timings}
-        means = {stage: seconds / len(queries) for stage, seconds in timings.items()}
+        means = {stage: spent / len(queries) for stage, spent in {"encode": encoding, **found[0].timings}.items()}
         pairs = zip(queries, (one.documents for one in found), strict=True)
         return [Ranking.from_scores(query, plan.method, scored, means) for query, scored in pairs]
 
@@ -292,8 +293,7 @@ class Retriever:
             return SearchHits.from_rows([(one.documents, one.totals()) for one in scored])
 
         rows = self._collection.find(look)
-        ids = [[document.id for document, _ in row.documents] for row in rows]
-        return list(zip(ids, [one.shares for one in scored], strict=True))
+        return [([found.id for found, _ in row.documents], one.shares) for row, one in zip(rows, scored, strict=True)]
 
     @property
     def weights(self) -> tuple[float, float, float]:
