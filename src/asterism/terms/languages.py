@@ -37,6 +37,7 @@ ALGORITHMS = {
 READ_DOCUMENTS = 256  # texts that decide the language, from the first on
 READ_CHARACTERS = 1000  # of each of them
 LEAST_SHARE = 0.14  # of the words that are function words: 0.16 of Turkish texts, 0.4 of English ones
+LEAST_FOUND = 3  # function words of that language only: one or two may be names
 LEAST_LEAD = 2.0  # times the next language's share of words that are function words of one language only
 
 
@@ -46,8 +47,8 @@ def detect_language(texts: Sequence[str]) -> str:
     own = {code: sum(words[word] for word in found) for code, found in _list_distinctive_words().items()}
     first, second = sorted(own, key=lambda code: own[code], reverse=True)[:2]
     known = sum(words[word] for word in find_function_words(first))
-    clear = own[first] >= LEAST_LEAD * own[second] and known >= LEAST_SHARE * words.total()
-    return first if known and clear else NONE
+    clear = own[first] >= max(LEAST_FOUND, LEAST_LEAD * own[second]) and known >= LEAST_SHARE * words.total()
+    return first if clear else NONE
 
 
 @cache
