@@ -47,7 +47,7 @@ def test_the_first_documents_decide(put: Put) -> None:
     assert (match.query_token, match.token, match.similarity > 0) == ("sleep", "sleeping", True)
     with Retriever.open(made.path) as opened:
         assert opened.info()["language"] == "en"
-        assert opened.search("sleep") == made.search("sleep") or opened.search("sleep").ids == ["cats"]
+        assert opened.search("sleep").ids == ["cats"]
 
 
 def test_a_given_language_and_none(put: Put) -> None:
@@ -89,9 +89,10 @@ def test_a_writer_that_fails_before_its_first_documents(put: Put, monkeypatch: p
     def fail(*_: object) -> None:
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patched:
         patched.setattr(CollectionWriter, "add_admitted", fail)
-        made.add(ENGLISH)
+        with pytest.raises(KeyboardInterrupt):
+            made.add(ENGLISH)
     with Retriever.open(made.path) as second:
         assert (len(second), second.info()["language"], stored(second)) == (0, "en", ("en", "en"))
         second.add(ENGLISH)
@@ -148,7 +149,7 @@ def test_an_index_without_the_fact_keeps_its_terms(put: Put) -> None:
 def test_wrong_languages(language: Any, model: Path, tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="language is"):
         TermCounting(language=language)
-    with pytest.raises(InputError, match="which no collection keeps|language is"):
+    with pytest.raises(InputError, match="language is"):
         Views.from_json({"multi": None, "lexical": "words", "counting": {"language": language}})
     with pytest.raises(InputError, match="counting is a str"):
         Retriever.create(tmp_path / "x.ast", model, counting="en")  # type: ignore[arg-type]

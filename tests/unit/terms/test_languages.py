@@ -30,7 +30,7 @@ CODES = sorted(ALGORITHMS)
 SENTENCES = {
     "ar": "هذا هو الكتاب الذي قرأته في المدرسة، وقد كان من أجمل الكتب التي كانت على الطاولة",
     "cs": "To je kniha, kterou jsem četl ve škole, a byla to jedna z nejlepších, které tam jsou",
-    "da": "Det er bogen, som jeg har læst i skolen, og den var en af de bedste, der er at få af dem",
+    "da": "Det blev kun læst af jer, og hvad er der nu at blive af? Hvornår bliver den læst af dem, som har været her",
     "de": "Das ist das Buch, das ich in der Schule gelesen habe, und es war eines der besten",
     "el": "Αυτό είναι το βιβλίο που διάβασα στο σχολείο και ήταν ένα από τα καλύτερα",
     "en": "This is the book that I have read at school, and it was one of the best of them",
@@ -40,7 +40,7 @@ SENTENCES = {
     "hi": "यह वह किताब है जो मैंने स्कूल में पढ़ी थी और यह सबसे अच्छी किताबों में से एक है",
     "it": "Questo è il libro che ho letto nella scuola, ed era uno dei migliori che sono nella lista",
     "nl": "Dit is het boek dat ik op school heb gelezen, en het was een van de beste die er zijn",
-    "no": "Dette er boken som jeg har lest på skolen, og den var en av de beste av dem, hva mener dere",
+    "no": "Dette er boken som jeg har lest, og hva blir det av den? Den ble bare lest av dere etter meg, mellom oss",
     "pl": "To jest książka, którą czytałem w szkole, i była to jedna z najlepszych, które tam są",
     "pt": "Este é o livro que eu li na escola, e foi um dos melhores que não são da lista",
     "ro": "Aceasta este cartea pe care am citit-o la școală și a fost una dintre cele mai bune",
