@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..errors import IndexExists, NotAnIndex
+from ..settings import K1, B
 from .inputs import CheckedInputs, check_inputs
 from .options import Inputs, Json, Quiet, describe_option
 from .output import format_megabytes, print_json, print_note
@@ -38,13 +39,19 @@ TermKind = Annotated[
         default="model if it has a lexical head, otherwise words",
     ),
 ]
-K1 = Annotated[
-    float | None,
-    describe_option("--k1", help="BM25's k1, from 0: how much further occurrences of a term add.", default="0.9"),
+Saturation = Annotated[
+    float, describe_option("--k1", help="BM25's k1, from 0: how much further occurrences of a term add.", default=True)
 ]
-B = Annotated[
-    float | None,
-    describe_option("--b", help="BM25's b, from 0 to 1: how much a document's length counts.", default="0.75"),
+LengthShare = Annotated[
+    float, describe_option("--b", help="BM25's b, from 0 to 1: how much a document's length counts.", default=True)
+]
+LanguageCode = Annotated[
+    str,
+    describe_option(
+        "--language",
+        help="Language of the words, such as en; auto: that of the first documents; none: no endings are removed.",
+        default=True,
+    ),
 ]
 MostVectors = Annotated[
     int,
@@ -70,8 +77,9 @@ def index(
     model: ModelName = None,
     views: ViewNames = None,
     terms: TermKind = None,
-    k1: K1 = None,
-    b: B = None,
+    k1: Saturation = K1,
+    b: LengthShare = B,
+    language: LanguageCode = "auto",
     most_vectors: MostVectors = 0,
     bits: Bits = 4,
     precision: Precision = "int8",
@@ -84,11 +92,10 @@ def index(
     from ..models.registry import DEFAULT
     from ..settings import EncoderSettings, TermCounting, TokenBuild
 
-    counting = {name: value for name, value in (("k1", k1), ("b", b)) if value is not None}
     settings = {
         "views": None if views is None else [name.strip() for name in views.split(",") if name.strip()],
         "terms": terms,
-        "counting": TermCounting.from_json(counting) if counting else None,
+        "counting": TermCounting(k1, b, language),
         "most_vectors": most_vectors,
         "build": TokenBuild.from_json({"bits": bits, "seed": seed, "refinement": "float16" if refinement else "none"}),
         "encoder": EncoderSettings.from_json({"precision": precision}),

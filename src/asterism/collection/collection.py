@@ -138,8 +138,8 @@ class Collection:
             return reader.fact(name)
 
     def views(self) -> Views:
-        """The views given to `create`; the first format had only token vectors."""
-        if self._views is None:
+        """The views given to `create`, read again until a process has decided their language."""
+        if self._views is None or self._views.undecided:
             with self.reading() as reader:
                 self._views = read_views(reader)
         return self._views

@@ -18,7 +18,8 @@ class Views:
     lexical: the kind of terms, None for no terms.
 
     most_vectors: maximum token vectors of a document; similar vectors of longer ones are merged (0: no limit).
-    counting: how counts of terms become weights; for counted terms, None stands for TermCounting().
+    counting: how terms are counted and weighted; for counted terms, None stands for no language. Its language is
+    "auto" until the first documents are added.
     """
 
     multi: TokenBuild | None = None
@@ -33,7 +34,7 @@ class Views:
         if not isinstance(self.counting, TermCounting | None):
             raise SettingError(f"counting is a {type(self.counting).__name__}, expected TermCounting(...) or None")
         if self.lexical in COUNTED:
-            object.__setattr__(self, "counting", self.counting or TermCounting())
+            object.__setattr__(self, "counting", self.counting or TermCounting(language="none"))
         elif self.counting is not None:
             there = "no lexical view" if self.lexical is None else "a lexical view of the model's own weights"
             raise SettingError(f"counting is {self.counting}, expected None: there is {there}")
@@ -47,6 +48,16 @@ class Views:
     def counted(self) -> bool:
         """Whether terms have counts, which BM25 turns into weights, instead of a model's weights."""
         return self.counting is not None
+
+    @property
+    def undecided(self) -> bool:
+        """Whether the language of the words is still to be found."""
+        return self.counting is not None and self.counting.language == "auto"
+
+    @property
+    def language(self) -> str:
+        """The language of the words; "none" as long as there are none."""
+        return "none" if self.counting is None or self.undecided else self.counting.language
 
     def to_json(self) -> dict[str, Any]:
         """The form for the catalog, without threads, which do not affect what is stored."""

@@ -27,6 +27,7 @@ from ..storage.folders import remove_part
 from ..views.young_segments import find_first_young
 from .base import Base, add_part
 from .catalog import Catalog
+from .format import write_collection_manifest
 from .kept_views import Views
 from .policy import Policy
 from .segment_maker import SegmentMaker
@@ -63,6 +64,21 @@ class CollectionWriter:
         self._views = views
         self._policy = policy
         self._threads = count_threads(views.multi.threads if views.multi is not None else 0)
+
+    def put_language(self, language: str) -> None:
+        """Store the language that the first documents have; call it before they are added.
+
+        The manifest comes first: its copy, which a repair may need, has the language as soon as there are documents.
+        """
+        if self._views.counting is None:
+            return
+        views = replace(self._views, counting=replace(self._views.counting, language=language))
+        with self._catalog.reading() as reader:
+            model = reader.fact("model")
+        write_collection_manifest(self._folder, views.to_json(), model)
+        with self._catalog.writing() as edit:
+            edit.put_fact("views", views.to_json())
+        self._views = views
 
     def admit(self, documents: Sequence[Document], update: bool) -> Admitted:
         """Refuse ids that cannot be added; call it before encoding."""

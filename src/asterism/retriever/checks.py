@@ -15,6 +15,12 @@ def check_kind(name: str, value: object, kind: Any, expected: str) -> None:
         raise InputError(f"{name} is a {type(value).__name__}, expected {expected}")
 
 
+def check_progress(progress: object) -> None:
+    """Refuse a callback that cannot be called."""
+    if progress is not None and not callable(progress):
+        raise InputError(f"progress is {progress!r}, expected a function of a number, or None")
+
+
 def is_id(id: object) -> bool:
     """Whether it is a string that can be encoded as UTF-8; half a surrogate pair cannot."""
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from ..collection.kept_views import Views
@@ -12,7 +12,7 @@ from ..search.examine import Seen, SeenTerms, SeenTokens
 from ..search.plan import SearchPlan
 from ..search.token_answers import Answer, find_maxsim_answers, find_xtr_answers, sum_answers
 from ..settings import TokenSearch, View
-from ..terms.counting import TermSpan, find_word_spans
+from ..terms.counting import TermSpan, find_query_word_spans, find_word_spans
 
 if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
     from ..encoders.encoder import Encoder
@@ -71,7 +71,14 @@ class Explainer:
 
     def _match_terms(self, seen: SeenTerms) -> tuple[Match, ...]:
         """The query's terms in the order of the query, each once."""
-        asked, written = (self._find_first_spans(text) for text in (self._query, self._document.full_text))
+        if self._views.lexical == "words":
+            language = self._views.language
+            asked = _take_first(find_query_word_spans(self._query, language))
+            written = _take_first(find_word_spans(self._document.full_text, language))
+        else:
+            asked, written = (
+                _take_first(self._encoder().term_spans(text)) for text in (self._query, self._document.full_text)
+            )
         added = dict(zip(seen.terms.tolist(), seen.added.tolist(), strict=True))
         matches = []
         for term, span in asked.items():
@@ -81,13 +88,13 @@ class Explainer:
             matches.append(Match(span.word, span.begin, span.end, word, field, begin, end, added.get(term, 0.0), False))
         return tuple(matches)
 
-    def _find_first_spans(self, text: str) -> dict[int, TermSpan]:
-        """Term -> its first occurrence."""
-        spans = find_word_spans(text) if self._views.lexical == "words" else self._encoder().term_spans(text)
-        found: dict[int, TermSpan] = {}
-        for span in spans:
-            found.setdefault(span.term, span)
-        return found
+
+def _take_first(spans: Iterable[TermSpan]) -> dict[int, TermSpan]:
+    """Term -> its first occurrence."""
+    found: dict[int, TermSpan] = {}
+    for span in spans:
+        found.setdefault(span.term, span)
+    return found
 
 
 def _find_answers(seen: SeenTokens, settings: TokenSearch) -> list[Answer]:

@@ -23,6 +23,7 @@ def describe_index(collection: Collection, views: Views) -> dict[str, Any]:
         "terms": views.lexical,
         "k1": None if views.counting is None else views.counting.k1,
         "b": None if views.counting is None else views.counting.b,
+        "language": views.counting.language if views.counting is not None and views.lexical == "words" else None,
         "segments": len(snapshot.segments),
         "bytes": collection.bytes(),
         "model": model.get("name"),

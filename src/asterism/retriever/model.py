@@ -67,12 +67,13 @@ def choose_views(
             )
     constant = encoder.describe()["vectors_per_document"]
     multi = replace(build, fixed=constant) if constant else build
+    lexical = _choose_terms(encoder, terms) if "lexical" in wanted else None
     kept = Views(
         multi if "multi" in wanted else None,
         "dense" in wanted,
-        _choose_terms(encoder, terms) if "lexical" in wanted else None,
+        lexical,
         most_vectors,
-        counting,
+        _choose_counting(counting, lexical),
     )
     if kept.multi is not None and 0 < kept.most_vectors < kept.multi.fixed:
         given = f"most_vectors is {most_vectors}, but the model gives every document {constant} vectors"
@@ -91,6 +92,17 @@ def _choose_terms(encoder: Encoder, terms: Terms | None) -> Terms:
     if terms == "model" and not has_head:
         raise InputError("terms is 'model', but the model has no lexical head: use 'words' or 'tokens'")
     return terms or ("model" if has_head else "words")
+
+
+def _choose_counting(counting: TermCounting | None, lexical: Terms | None) -> TermCounting | None:
+    """The given settings where terms are counted; a language only where words are."""
+    if lexical == "words":
+        return counting or TermCounting()
+    if counting is not None and counting.language not in ("auto", "none"):
+        raise InputError(f"language is {counting.language!r}, but the index counts no words: leave it out")
+    if lexical == "tokens":
+        return replace(counting or TermCounting(), language="none")
+    return None if counting == TermCounting() else counting
 
 
 def describe_model(model: str | os.PathLike[str], encoder: Encoder, settings: EncoderSettings) -> dict[str, Any]:

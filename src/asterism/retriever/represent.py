@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from ..collection.kept_views import Views
-from ..representations import Representations
+from ..documents.document import Document
+from ..representations import LexicalWeights, Representations
 from ..representations.pooling import pool_vectors
 from ..settings import View
-from ..terms.counting import count_words
+from ..terms.counting import count_query_words, count_words
 
 if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
     from ..encoders.encoder import Encoder
@@ -41,9 +42,24 @@ def encode_views(
     if side == "query" and from_model and len(wanted) > 1:  # to fuse views by how far the model is to be trusted
         found = replace(found, readable=encoder().measure_readable(texts))
     if "lexical" in wanted and views.counted:
-        counted = count_words(texts) if views.lexical == "words" else encoder().count_tokens(texts)
-        found = replace(found, lexical=counted)
+        found = replace(found, lexical=_count_terms(texts, side, views, encoder))
     return found
+
+
+def encode_batch(
+    batch: Sequence[Document], views: Views, encoder: Callable[[], Encoder], progress: Progress | None, done: int
+) -> Representations:
+    """All views of some documents; `progress` is told their number in addition to those `done` before."""
+    texts = [document.full_text for document in batch]
+    show = None if progress is None else lambda count: progress(done + count)
+    return encode_views(texts, "document", views, views.names, encoder, show)
+
+
+def _count_terms(texts: Sequence[str], side: Side, views: Views, encoder: Callable[[], Encoder]) -> LexicalWeights:
+    if views.lexical == "tokens":
+        return encoder().count_tokens(texts)
+    count = count_words if side == "document" else count_query_words
+    return count(texts, views.language)
 
 
 def needs_model(views: Views, wanted: Sequence[View]) -> bool:

@@ -6,33 +6,33 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..collection.collection import Collection
+from ..collection.kept_views import Views
 from ..collection.policy import Policy
 from ..collection.repair.repair import Repair
 from ..collection.writer import CollectionWriter
 from ..documents.document import Document
 from ..errors import IndexExists, InputError
 from ..models.registry import DEFAULT
-from ..representations import Representations
 from ..results import Explanation, Ranking
 from ..search.fusion import weigh_views
 from ..search.profile import Profile
 from ..settings import EncoderSettings, HybridSearch, TermCounting, Terms, TokenBuild, TokenSearch, View
+from ..terms.languages import detect_language
 from .batches import split_batches
-from .checks import check_id, check_kind, is_id
+from .checks import check_id, check_kind, check_progress, is_id
 from .info import describe_index
 from .jobs import is_unfinished
 from .model import LazyEncoder, choose_views, describe_model, load_model, load_same_model
 from .profiling import FACT as PROFILE
 from .profiling import is_outgrown, measure_profile
 from .repair import repair_index
-from .represent import Progress, encode_views
+from .represent import Progress, encode_batch
 from .search_runner import FUSION, SearchRunner
 
 if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
@@ -47,9 +47,12 @@ class Retriever:
     def __init__(self, collection: Collection) -> None:
         """Use `create` or `open`."""
         self._collection = collection
-        self._views = collection.views()
         self._encoder = LazyEncoder(self._load_encoder)
-        self._runner = SearchRunner(collection, self._views, self._encoder)
+        self._runner = SearchRunner(collection, self._encoder)
+
+    @property
+    def _views(self) -> Views:
+        return self._collection.views()
 
     @classmethod
     def create(
@@ -69,12 +72,14 @@ class Retriever:
 
         views: which of "multi", "dense" and "lexical" to store; None for all that the model supports.
         terms: of the lexical view: "model" for those of the model's lexical head, or BM25 over "words" of any language
-        or over the model's "tokens"; None for the model's if it has such a head, otherwise words. counting: of BM25.
+        or over the model's "tokens"; None for the model's if it has such a head, otherwise words.
         most_vectors: maximum token vectors of a document; similar vectors of longer ones are merged (0: no limit).
+        counting: k1 and b of BM25, and the language of words; by default that of the first documents that are added.
         policy: when the index is clustered, merged and verified; the default suits any size.
         """
         check_kind("path", path, str | os.PathLike, "a path")
         check_kind("build", build, TokenBuild | None, "TokenBuild(...)")
+        check_kind("counting", counting, TermCounting | None, "TermCounting(...)")
         check_kind("encoder", encoder, EncoderSettings, "EncoderSettings(...)")
         if os.path.lexists(path):  # before a model is downloaded
             raise IndexExists(f"{path} exists already: choose another path, open it, or remove it first")
@@ -111,9 +116,7 @@ class Retriever:
         """For use in a with statement."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close."""
         self.close()
 
@@ -145,13 +148,14 @@ class Retriever:
         Each batch is added completely or not at all; batches before an error stay. An id that exists is an error,
         unless `update` is true, which replaces the document. `progress` is called with the number of documents encoded.
         """
-        if progress is not None and not callable(progress):
-            raise InputError(f"progress is {progress!r}, expected a function of a number, or None")
+        check_progress(progress)
         done = 0
         with self._collection.writing() as writer:
             for batch in split_batches(documents, self._collection.policy):
                 admitted = writer.admit(batch, update)  # before anything is encoded
-                writer.add_admitted(admitted, self._encode_documents(batch, progress, done))
+                if self._views.undecided:
+                    writer.put_language(detect_language([document.full_text for document in batch]))
+                writer.add_admitted(admitted, encode_batch(batch, self._views, self._encoder, progress, done))
                 done += len(batch)
             writer.settle()
             if is_outgrown(self._collection, len(self)):
@@ -172,11 +176,6 @@ class Retriever:
         if found is not None:
             writer.put_fact(PROFILE, found.to_json())
         return found
-
-    def _encode_documents(self, batch: list[Document], progress: Progress | None, done: int) -> Representations:
-        texts = [document.full_text for document in batch]
-        show = None if progress is None else lambda count: progress(done + count)
-        return encode_views(texts, "document", self._views, self._views.names, self._encoder, show)
 
     def update(self, documents: Iterable[Document], *, progress: Progress | None = None) -> int:
         """Add documents, replacing those whose ids exist."""

@@ -46,11 +46,14 @@ SearchSettings = TokenSearch | HybridSearch | None
 class SearchRunner:
     """The searches of one retriever; `encoder` loads the model when it is first needed."""
 
-    def __init__(self, collection: Collection, views: Views, encoder: Callable[[], Encoder]) -> None:
+    def __init__(self, collection: Collection, encoder: Callable[[], Encoder]) -> None:
         """Use the views of the collection."""
         self._collection = collection
-        self._views = views
         self._encoder = encoder
+
+    @property
+    def _views(self) -> Views:
+        return self._collection.views()
 
     def plan(self, method: str | None, settings: SearchSettings) -> SearchPlan:
         """Check a method and its settings; for hybrid search, with those of the index."""

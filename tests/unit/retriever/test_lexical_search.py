@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from asterism import Document, Explanation, Retriever
+from asterism import Document, Explanation, Retriever, TermCounting
 from asterism.errors import UnknownModel
 from asterism.retriever import retriever
 from tests.unit.retriever.all_views import FEW, PutWith, places_are_right
@@ -32,6 +32,11 @@ def words_of(explanation: Explanation) -> dict[str, tuple[str, str]]:
 def test_matched_words_in_title_and_text(put_with: PutWith, tokens: Path) -> None:
     made = put_with(tokens)
     found = made.explain("SPEED and light, how?", "light", method="lexical")
+    assert words_of(found) == {"speed": ("title", "Speed"), "light": ("text", "light")}
+    assert {match.query_token: match.similarity > 0 for match in found.matches} == {"speed": True, "light": True}
+    assert [found.query[match.query_begin : match.query_end] for match in found.matches] == ["SPEED", "light"]
+    plain = put_with(tokens, counting=TermCounting(language="none"))
+    found = plain.explain("SPEED and light, how?", "light", method="lexical")
     assert words_of(found) == {"speed": ("title", "Speed"), "light": ("text", "light"), "how": ("title", "How")}
     assert {match.query_token: match.similarity > 0 for match in found.matches} == {
         "speed": True,
@@ -39,16 +44,8 @@ def test_matched_words_in_title_and_text(put_with: PutWith, tokens: Path) -> Non
         "light": True,
         "how": True,
     }
-    assert [found.query[match.query_begin : match.query_end] for match in found.matches] == [
-        "SPEED",
-        "and",
-        "light",
-        "how",
-    ]
-    assert words_of(made.explain("the fox", "title", method="lexical")) == {
-        "the": ("title", "the"),
-        "fox": ("title", "fox"),
-    }
+    assert words_of(made.explain("the fox", "title", method="lexical")) == {"fox": ("title", "fox")}
+    assert words_of(made.explain("the", "title", method="lexical")) == {"the": ("title", "the")}
 
 
 def test_matched_words_in_chinese(put_with: PutWith, tokens: Path, single: Path) -> None:

@@ -1,0 +1,170 @@
+"""The language of an index: decided once, by the first documents, and the same for every process, query and repair."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from asterism import Document, Retriever, TermCounting
+from asterism.collection.kept_views import Views
+from asterism.collection.writer import CollectionWriter
+from asterism.errors import DamagedIndex, InputError, SettingError
+from asterism.storage.manifest import read_manifest
+from tests.unit.retriever.documents import Put
+
+ENGLISH = [
+    Document("cats", "The cats of the house are sleeping, and they have been there for hours."),
+    Document("dogs", "What is this? It is one of the dogs that we have seen with the cat."),
+]
+GERMAN = [Document("haus", "Das ist das Haus, in dem die Katzen nicht mit den Hunden sind.")]
+WORDS: dict[str, Any] = {"views": ["lexical"], "terms": "words"}
+
+
+def stored(made: Retriever) -> tuple[str, str]:
+    """The language in the catalog, and in the manifest's copy."""
+    manifest = read_manifest(made.path, "asterism index", 3).content
+    return made.collection.facts("views")["counting"]["language"], manifest["views"]["counting"]["language"]
+
+
+def test_the_first_documents_decide(put: Put) -> None:
+    made = put([], **WORDS)
+    assert (made.info()["language"], stored(made)) == ("auto", ("auto", "auto"))
+    assert made.search("cat").ids == []
+    made.add(ENGLISH)
+    assert (made.info()["language"], stored(made)) == ("en", ("en", "en"))
+    made.add(GERMAN)
+    assert (made.info()["language"], stored(made)) == ("en", ("en", "en"))
+    assert set(made.search("What is a cat?").ids) == {"cats", "dogs"}
+    assert made.search("sleep").ids == ["cats"]
+    assert made.search("what").ids == ["dogs"]
+    (match,) = made.explain("What is a sleep?", "cats").matches
+    assert (match.query_token, match.token, match.similarity > 0) == ("sleep", "sleeping", True)
+    with Retriever.open(made.path) as opened:
+        assert opened.info()["language"] == "en"
+        assert opened.search("sleep").ids == ["cats"]
+
+
+def test_a_given_language_and_none(put: Put) -> None:
+    german = put(ENGLISH, "de.ast", **WORDS, counting=TermCounting(language="de"))
+    assert (german.info()["language"], stored(german)) == ("de", ("de", "de"))
+    plain = put(ENGLISH, "none.ast", **WORDS, counting=TermCounting(language="none"))
+    assert (plain.info()["language"], plain.search("sleep").ids) == ("none", [])
+    unclear = put([Document("a", "fox zebra 12")], "unclear.ast", **WORDS)
+    assert (unclear.info()["language"], stored(unclear)) == ("none", ("none", "none"))
+
+
+def test_how_documents_are_batched_does_not_matter(put: Put) -> None:
+    many = [Document(str(i), ENGLISH[i % 2].text) for i in range(600)]
+    once = put(many, "once.ast", **WORDS)
+    twice = put(many[:300], "twice.ast", **WORDS)
+    twice.add(many[300:])
+    assert once.info()["language"] == twice.info()["language"] == "en"
+    assert once.search("cat", 600).ids == twice.search("cat", 600).ids
+
+
+def test_a_process_that_opened_the_empty_index_sees_the_language(put: Put) -> None:
+    made = put([], **WORDS)
+    with Retriever.open(made.path) as early:
+        assert early.search("sleep").ids == []
+        code = (
+            "import sys; from asterism import Document, Retriever; "
+            "Retriever.open(sys.argv[1]).add([Document('a', 'They are sleeping in the house of the cats')])"
+        )
+        subprocess.run([sys.executable, "-c", code, str(made.path)], check=True)
+        assert early.search("sleep").ids == made.search("sleep").ids == ["a"]
+        early.add(GERMAN)
+        assert early.info()["language"] == "en"
+
+
+def test_a_writer_that_fails_before_its_first_documents(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The language is stored before anything is encoded, so a second writer uses the same."""
+    made = put([], **WORDS)
+
+    def fail(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(CollectionWriter, "add_admitted", fail)
+        with pytest.raises(KeyboardInterrupt):
+            made.add(ENGLISH)
+    with Retriever.open(made.path) as second:
+        assert (len(second), second.info()["language"], stored(second)) == (0, "en", ("en", "en"))
+        second.add(ENGLISH)
+        assert second.search("sleep").ids == ["cats"]
+        second.check()
+
+
+def test_no_documents_decide_nothing(put: Put) -> None:
+    made = put([], **WORDS)
+
+    def broken() -> Iterator[Document]:
+        raise OSError("the disk is gone")
+        yield ENGLISH[0]
+
+    with pytest.raises(InputError):
+        made.add(broken())
+    assert made.add([]) == 0
+    assert stored(made) == ("auto", "auto")
+
+
+@pytest.mark.parametrize("damage", ["segment", "catalog"])
+def test_repair_uses_the_language(damage: str, put: Put) -> None:
+    made = put(ENGLISH, **WORDS)
+    expected = {hit.id: hit.score for hit in made.search("sleep")}
+    path = made.path
+    made.close()
+    if damage == "segment":
+        file = max(path.glob("segment-*/**/*.npy"), key=os.path.getsize)
+        file.write_bytes(b"\0" * file.stat().st_size)
+    else:
+        content = (path / "catalog.sqlite").read_bytes()
+        assert content.count(b'"language": "en"') == 1
+        (path / "catalog.sqlite").write_bytes(content.replace(b'"language": "en"', b'"language": "xx"'))
+    Retriever.repair(path)
+    with Retriever.open(path) as repaired:
+        assert repaired.info()["language"] == "en"
+        assert {hit.id: hit.score for hit in repaired.search("sleep")} == pytest.approx(expected)
+        repaired.check()
+
+
+def test_an_index_without_the_fact_keeps_its_terms(put: Put) -> None:
+    """As earlier versions wrote it."""
+    made = put(ENGLISH, "old.ast", **WORDS, counting=TermCounting(language="none"))
+    views = made.collection.facts("views")
+    del views["counting"]
+    made.collection.put_fact("views", views)
+    with Retriever.open(made.path) as old:
+        assert old.info()["language"] == "none"
+        old.add(GERMAN)
+        assert (old.search("sleep").ids, old.search("sleeping").ids) == ([], ["cats"])
+
+
+@pytest.mark.parametrize("language", ["xx", "EN", "", 5, None, ["en"]])
+def test_wrong_languages(language: Any, model: Path, tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="language is"):
+        TermCounting(language=language)
+    with pytest.raises(InputError, match="language is"):
+        Views.from_json({"multi": None, "lexical": "words", "counting": {"language": language}})
+    with pytest.raises(InputError, match="counting is a str"):
+        Retriever.create(tmp_path / "x.ast", model, counting="en")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("counting", [{"language": "xx"}, {"other": 1}, "en", None, ["en"]])
+def test_a_forged_language_is_damage(counting: Any, put: Put) -> None:
+    made = put(ENGLISH, **WORDS)
+    made.collection.put_fact("views", {**made.collection.facts("views"), "counting": counting})
+    with pytest.raises(DamagedIndex, match="is not as expected"):
+        Retriever.open(made.path)
+
+
+def test_a_language_needs_words(put: Put) -> None:
+    with pytest.raises(InputError, match="language is 'en', but the index counts no words"):
+        put([], terms="tokens", counting=TermCounting(language="en"))
+    made = put(ENGLISH, "tokens.ast", terms="tokens")
+    assert (made.info()["language"], stored(made)) == (None, ("none", "none"))
