@@ -1,9 +1,12 @@
 #include "lexical/bounds.hpp"
 
+#include "lexical/weights.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>
+#include <type_traits>
 
 namespace asterism {
 namespace {
@@ -12,6 +15,7 @@ constexpr std::size_t kBlock = 16384;  // documents whose bounds fit the first c
 constexpr std::size_t kGroup = 1024;   // documents that are compared with the same threshold
 constexpr double kUnits = 65000.0;     // the bound of a document with every term at its largest; the rest is for rounding
 constexpr double kRoundings = 4.0;     // maximum units that rounding adds for each list
+constexpr double kWidest = 1.0 / 32;   // spread of weights up to which bytes are used
 constexpr std::size_t kFewest = 64;    // candidates that are not worth sorting
 
 // How a list adds to bounds: a weight times `unit`, rounded up; a byte of a row, or of a posting, times factor / 256.
@@ -20,10 +24,13 @@ struct Share {
     std::size_t next;  // entry of the list
     double unit;
     std::uint16_t factor;
+    const std::uint8_t* row;  // nullptr to add postings
+    bool by_bytes;            // of the postings
 };
 
 // The shares of a query's lists, and by how much bounds may exceed scores, in units. A byte bounds a weight by the segment's
-// `highest`, though the weight may be down at its `lowest`.
+// `highest`, though the weight may be down at its `lowest`. If these are far apart, too many documents would be kept, and
+// bounds are added up from the weights themselves: slower, but the same for any mean length.
 struct Scale {
     double units;
     std::uint32_t excess = 0;
@@ -35,23 +42,27 @@ struct Scale {
         for (const TermList& list : lists) most += double{list.weight} * list.largest;
         units = (kUnits - kRoundings * static_cast<double>(lists.size())) / most;
         if (!(units > 0.0)) throw DamagedIndex("a list's largest weight is no number above 0");
+        const bool loose = spread > kWidest;
         for (const TermList& list : lists) {
             const double share = std::clamp(double{list.weight} * list.largest * units, 0.0, kUnits);
             const auto factor = static_cast<std::uint16_t>(share * (256.0 / 255.0) + 1.0);
-            shares.push_back({&list, list.begin, list.weight * units, factor});
+            const std::uint8_t* row = loose ? nullptr : list.row;
+            const bool by_bytes = !loose && segment.weights == nullptr;
+            shares.push_back({&list, list.begin, list.weight * units, factor, row, by_bytes});
             excess += static_cast<std::uint32_t>(kRoundings);
-            if (list.row != nullptr || segment.weights == nullptr) excess += factor / 256u + static_cast<std::uint32_t>(std::ceil(share * spread));
+            if (row != nullptr || by_bytes) excess += factor / 256u + static_cast<std::uint32_t>(std::ceil(share * spread));
         }
     }
 };
 
 // What postings of a list add to bounds: their weights in units, rounded up; or bytes like those of rows, with counts.
+template <class Weights>
 struct WeightsInUnits {
-    const float* weights;
+    Weights weight_of;
     double unit;
 
-    int operator()(std::size_t entry) const {
-        return static_cast<int>(std::min(std::max(0.0, unit * weights[entry]), kUnits)) + 1;  // 1 for NaN
+    int operator()(std::size_t entry, std::size_t document) const {
+        return static_cast<int>(std::min(std::max(0.0, unit * weight_of(entry, document)), kUnits)) + 1;  // 1 for NaN
     }
 };
 
@@ -59,7 +70,7 @@ struct SharesInUnits {
     const std::uint8_t* shares;
     std::uint32_t factor;
 
-    int operator()(std::size_t entry) const { return static_cast<int>((shares[entry] * factor) >> 8) + 1; }
+    int operator()(std::size_t entry, std::size_t) const { return static_cast<int>((shares[entry] * factor) >> 8) + 1; }
 };
 
 // The postings of documents first..first + n; whether there were any.
@@ -71,7 +82,7 @@ bool add_postings(std::uint16_t* sums, const std::uint32_t* list, const Units& u
     for (; entry < end; ++entry) {
         const std::size_t document = std::size_t{list[entry]} - first;
         if (document >= n) break;
-        sums[document] = static_cast<std::uint16_t>(sums[document] + units_of(entry));
+        sums[document] = static_cast<std::uint16_t>(sums[document] + units_of(entry, first + document));
     }
     share.next = entry;
     return entry != begin;
@@ -79,12 +90,14 @@ bool add_postings(std::uint16_t* sums, const std::uint32_t* list, const Units& u
 
 // All that a list adds to the bounds of documents first..first + n; whether it may have added something.
 bool add_list(const Kernels& kernels, std::uint16_t* sums, const LexicalSegment& segment, Share& share, std::size_t first, std::size_t n) {
-    if (share.list->row != nullptr) {
-        kernels.add_row(share.list->row + first, n, share.factor, sums);
+    if (share.row != nullptr) {
+        kernels.add_row(share.row + first, n, share.factor, sums);
         return true;
     }
-    if (segment.weights != nullptr) return add_postings(sums, segment.list, WeightsInUnits{segment.weights, share.unit}, share, first, n);
-    return add_postings(sums, segment.list, SharesInUnits{segment.counts.shares, share.factor}, share, first, n);
+    if (share.by_bytes) return add_postings(sums, segment.list, SharesInUnits{segment.counts.shares, share.factor}, share, first, n);
+    return with_weights(segment, [&](const auto& weight_of) {
+        return add_postings(sums, segment.list, WeightsInUnits<std::decay_t<decltype(weight_of)>>{weight_of, share.unit}, share, first, n);
+    });
 }
 
 // Candidates for the k best so far.
@@ -154,7 +167,7 @@ std::vector<Candidate> candidates_of(const Kernels& kernels, const LexicalSegmen
         }
     }
     for (const Share& share : scale.shares) {
-        if (share.list->row == nullptr && share.next != share.list->end) throw DamagedIndex("a term's list is not in order");
+        if (share.row == nullptr && share.next != share.list->end) throw DamagedIndex("a term's list is not in order");
     }
     return shortlist.take();
 }
