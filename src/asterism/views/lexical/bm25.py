@@ -41,7 +41,7 @@ class Bm25:
         return cls(**stored)
 
     @classmethod
-    def from_totals(cls, counting: TermCounting, length: int, documents: int) -> Bm25:
+    def from_totals(cls, counting: TermCounting | Bm25, length: int, documents: int) -> Bm25:
         """The weights in a collection of `documents` with `length` terms in total; the mean is at least 1."""
         return cls(counting.k1, counting.b, max(1.0, length / max(1, documents)))
 

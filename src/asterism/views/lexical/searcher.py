@@ -54,10 +54,11 @@ class LexicalSearcher:
         counted = [segment.facts for segment in self.segments if segment.facts.count_type]
         if not counted:
             return None
-        used = {TermCounting(k1=facts.bm25.k1, b=facts.bm25.b) if facts.bm25 else FIRST_COUNTING for facts in counted}
+        weighed = [facts.bm25 or FIRST_COUNTING for facts in counted]
+        used = {(one.k1, one.b) for one in weighed}
         if len(used) > 1 or len(counted) < len(self.segments):
             raise damaged(self.path, "has segments whose terms are weighted in different ways")
-        return Bm25.from_totals(used.pop(), sum(facts.length for facts in counted), self.documents)
+        return Bm25.from_totals(weighed[0], sum(facts.length for facts in counted), self.documents)
 
     def prepare(self, queries: Representations) -> LexicalWeights:
         """The queries' terms. Counts are multiplied by the current idf of each term; a model's weights stay."""
