@@ -9,9 +9,11 @@ Prints each table as Markdown and writes it, with the figures as JSON, into the 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +44,16 @@ def quality_of(retriever: Retriever, judged: EvaluationSet, method: str) -> floa
     return 100 * float(measure(judged.qrels, run)[MEASURE].mean())
 
 
-def row_of(table: dict[str, Any], row: dict[str, str], data: Path, work: Path) -> dict[str, Any]:
+def sample_queries(judged: EvaluationSet, row: dict[str, Any]) -> EvaluationSet:
+    """All queries, or `sample` of them, by a hash of their ids."""
+    names = sorted(judged.queries, key=lambda name: hashlib.sha256(name.encode()).digest())[: row.get("sample")]
+    kept = {name: text for name, text in judged.queries.items() if name in set(names)}
+    return replace(judged, queries=kept, qrels={name: judged.qrels[name] for name in kept})
+
+
+def row_of(table: dict[str, Any], row: dict[str, Any], data: Path, work: Path) -> dict[str, Any]:
     documents = data / row["documents"]
-    judged = read_evaluation_set(data / row.get("queries", row["documents"]), row["split"])
+    judged = sample_queries(read_evaluation_set(data / row.get("queries", row["documents"]), row["split"]), row)
     figures: dict[str, Any] = {}
     runs = [(table["index"], {method: method for method in table["methods"]})]
     runs += [(options, {"lexical": name}) for name, options in table.get("extra", {}).items()]

@@ -13,6 +13,7 @@ from .inputs import CheckedInputs, check_inputs
 from .options import Inputs, Json, Quiet, describe_option
 from .output import format_megabytes, print_json, print_note
 from .progress import show_progress
+from .readability import warn_of_unreadable
 
 if TYPE_CHECKING:
     from ..documents.document import Document
@@ -183,3 +184,5 @@ def print_report(
             print_note(", ".join(f"{count:,} {name}" for name, count in done.items()), quiet)
         size = f"{info['documents']:,} documents, {info['vectors']:,} vectors, {format_megabytes(info['bytes'])}"
         print_note(f"{info['path']}: {size}, in {seconds:.1f} s", quiet)
+        if warning := warn_of_unreadable(info["readable"]):
+            print_note(warning, quiet)

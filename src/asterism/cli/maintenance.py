@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from .options import Folder, Json, Model, Quiet
 from .output import format_megabytes, make_console, print_json, print_note, print_row
+from .readability import warn_of_unreadable
 
 
 def compact(folder: Folder, as_json: Json = False, quiet: Quiet = False) -> None:
@@ -67,10 +69,12 @@ def info(folder: Folder, as_json: Json = False) -> None:
         print_json(found)
         return
     size = f"{found['bytes']:,} ({format_megabytes(found['bytes'])})"
-    shown = {**found, "bytes": size, "views": ", ".join(found["views"])}
+    shares = ", ".join(f"{view} {share:.0%}" for view, share in (found["found"] or {}).items())
+    shown = {**found, "bytes": size, "views": ", ".join(found["views"]), "found": shares or None}
     if not sys.stdout.isatty():
         for name, value in shown.items():
             print_row(name, value)
+        _print_warning(found)
         return
     from rich.table import Table
 
@@ -78,3 +82,9 @@ def info(folder: Folder, as_json: Json = False) -> None:
     for name, value in shown.items():
         table.add_row(name, f"{value:,}" if isinstance(value, int) else str(value))
     make_console().print(table)
+    _print_warning(found)
+
+
+def _print_warning(found: dict[str, Any]) -> None:
+    if warning := warn_of_unreadable(found["readable"]):
+        print_note(warning)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..errors import SettingError
@@ -10,13 +11,14 @@ from .explanations import print_explanation
 from .inputs import STDIN, parse_filter, read_stdin
 from .options import Folder, Json, Model, describe_argument, describe_option
 from .output import make_console, make_visible, print_json, print_note, print_row
+from .readability import POOR
 
 if TYPE_CHECKING:
     from ..results import Explanation, Match, Ranking
     from ..retriever import Retriever
+    from ..settings import HybridSearch
 
 SNIPPET = 200
-UNKNOWN = ("[UNK]", "<unk>")
 
 QueryText = Annotated[str, describe_argument("QUERY", "What to look for; - reads it from stdin.")]
 Count = Annotated[int | None, describe_option("-k", help="How many documents (10, or all if there are fewer).")]
@@ -25,12 +27,16 @@ MethodName = Annotated[
     describe_option(
         "--method",
         help="colbert, xtr, exact, dense, lexical or hybrid; hybrid:FUSION names a fusion (rrf, m3-all …).",
-        default="colbert, or what the index has the views for",
+        default="hybrid, or the method of the only view",
     ),
 ]
 Filter = Annotated[
     str | None,
     describe_option("--filter", metavar="JSON", help='Only documents with this metadata: {"year": {"$gte": 2020}}.'),
+]
+Calibrated = Annotated[
+    bool,
+    describe_option("--calibrated", help="Scores from 0 to 1, to compare with a threshold or with other indexes."),
 ]
 Explain = Annotated[bool, describe_option("--explain", help="Show what in each document answered the query.")]
 
@@ -41,6 +47,7 @@ def search(
     k: Count = None,
     method: MethodName = None,
     filter: Filter = None,
+    calibrated: Calibrated = False,
     explain: Explain = False,
     model: Model = None,
     as_json: Json = False,
@@ -54,14 +61,19 @@ def search(
     with Retriever.open(folder, model) as retriever:
         unfinished, documents = is_unfinished(retriever.collection), len(retriever)
         count = _choose_count(k, documents)
-        ranking = retriever.search(text, count, method=method, filter=wanted)
-        reasons = _explain_hits(retriever, ranking, count, wanted, method) if explain else []
-        uses_tokens = "multi" in retriever.views and ranking.method != "lexical"
-        unknown = _measure_unknown(retriever, text) if uses_tokens else 0.0
+        asked: dict[str, Any] = {
+            "method": method,
+            "filter": wanted,
+            "settings": _calibrate(retriever) if calibrated else None,
+        }
+        ranking = retriever.search(text, count, **asked)
+        reasons = [retriever.explain(text, hit.id, k=count, **asked) for hit in ranking] if explain else []
+        readable = 1.0 if ranking.method == "lexical" else float(retriever.encoder.measure_readable([text])[0])
     if unfinished:
         print_note(f"{folder} is not finished: run the same `asterism index` again")
-    if unknown > 0.5:
-        print_note(f"the model does not know {unknown:.0%} of the query's words: do not rely on these results")
+    if readable < POOR:
+        what = "they rest on its words" if ranking.method == "hybrid" else "do not rely on them"
+        print_note(f"the model can read only {readable:.0%} of the query, judge the results accordingly: {what}")
     if not len(ranking):
         print_note(f"nothing found: {_explain_nothing(documents, wanted is not None, ranking.method)}")
     if as_json:
@@ -87,16 +99,9 @@ def _explain_nothing(documents: int, filtered: bool, method: str) -> str:
     return "no document matches the filter" if documents and filtered else "the index has no documents to search"
 
 
-def _measure_unknown(retriever: Retriever, query: str) -> float:
-    """The share of the query's tokens that are not in the model's vocabulary."""
-    spans = [span for span in retriever.encoder.query_spans(query) or () if span.begin >= 0]
-    return sum(span.token in UNKNOWN for span in spans) / len(spans) if spans else 0.0
-
-
-def _explain_hits(
-    retriever: Retriever, ranking: Ranking, k: int, filter: dict[str, Any] | None, method: str | None
-) -> list[Explanation]:
-    return [retriever.explain(ranking.query, hit.id, k=k, filter=filter, method=method) for hit in ranking]
+def _calibrate(retriever: Retriever) -> HybridSearch:
+    """The index's own settings of hybrid search, with scores from 0 to 1."""
+    return replace(retriever.fusion, calibrated=True)
 
 
 def _print_plain(ranking: Ranking, reasons: list[Explanation]) -> None:

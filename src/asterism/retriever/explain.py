@@ -33,7 +33,7 @@ class Explainer:
         """Why the document has its score."""
         if plan.method == "hybrid":
             shares = tuple(self._explain_share(view, seen, plan) for view in seen.shares)
-            score = sum(share.share for share in shares)
+            score = plan.read_total(sum(share.share for share in shares))
             return Explanation(self._query, plan.method, self._document, score, (), shares)
         matches: tuple[Match, ...] = ()
         score = seen.shares[plan.view]

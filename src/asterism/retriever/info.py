@@ -8,6 +8,7 @@ from ..collection.base import Base
 from ..collection.collection import Collection
 from ..collection.kept_views import Views
 from ..collection.snapshot import Snapshot
+from .profiling import read_profile
 
 
 def describe_index(collection: Collection, views: Views) -> dict[str, Any]:
@@ -45,3 +46,16 @@ def _describe_tokens(snapshot: Snapshot, views: Views, dimensions: int) -> dict[
         "centroids": 0 if codec is None or flat else len(codec.codec.centroids),
         "drift": round(Base.from_snapshot(snapshot).drift(), 3),
     }
+
+
+def describe_profile(collection: Collection) -> dict[str, Any]:
+    """What was measured without judgements; None for what was not.
+
+    readable: the share of the text that the model can read; found: by view, the share of sentences that find the
+    document they were taken from.
+    """
+    profile = read_profile(collection)
+    if profile is None:
+        return {"readable": None, "found": None}
+    found = {view: round(one.found, 3) for view, one in profile.views.items()}
+    return {"readable": round(profile.readable, 3), "found": found}

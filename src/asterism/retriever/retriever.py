@@ -26,7 +26,7 @@ from ..settings import EncoderSettings, HybridSearch, TermCounting, Terms, Token
 from ..terms.languages import detect_language
 from .batches import split_batches
 from .checks import check_id, check_kind, check_progress, is_id
-from .info import describe_index
+from .info import describe_index, describe_profile
 from .jobs import is_unfinished
 from .model import LazyEncoder, choose_views, describe_model, load_model, load_same_model
 from .profiling import FACT as PROFILE
@@ -162,12 +162,14 @@ class Retriever:
                 self._store_profile(writer)
         return done
 
-    def measure(self) -> Profile | None:
-        """Measure how to read the scores of each view, and keep it for hybrid search; None if there is too little text.
+    def measure(self, *, keep: bool = True) -> Profile | None:
+        """Measure how to read the scores of each view, for hybrid search; None if there is too little text.
 
         Done by itself whenever the index has doubled: sentences are taken out of some documents, and each view looks
-        for the rest by them.
+        for the rest by them. keep: whether the index keeps the result.
         """
+        if not keep:
+            return measure_profile(self._collection, self._views, self._encoder)
         with self._collection.writing() as writer:
             return self._store_profile(writer)
 
@@ -300,7 +302,8 @@ class Retriever:
 
     def info(self) -> dict[str, Any]:
         """Size, shape, model and health of the index."""
-        return {**describe_index(self._collection, self._views), "unfinished": is_unfinished(self._collection)}
+        unfinished = {"unfinished": is_unfinished(self._collection)}
+        return {**describe_index(self._collection, self._views), **describe_profile(self._collection), **unfinished}
 
     @property
     def encoder(self) -> Encoder:

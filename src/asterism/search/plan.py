@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast, get_args
 
+import numpy as np
+
 from ..collection.snapshot import Snapshot
 from ..errors import SettingError
 from ..representations import Representations
@@ -99,6 +101,10 @@ class SearchPlan:
         """Ids and scores (n, up to k), padded with -1 and -inf; timings are totals over the queries."""
         asked = self.ask(snapshot, queries, eligible, threads)
         return fuse(asked, k, self.hybrid, self.profile) if self.method == "hybrid" else asked.search(self.view, k)
+
+    def read_total(self, total: float) -> float:
+        """The score of a hybrid search that has this total."""
+        return float(self.profile.calibrate(np.array([total], np.float32))[0]) if self.hybrid.calibrated else total
 
     def ask(self, snapshot: Snapshot, queries: Representations, eligible: Mask | None, threads: int) -> Asked:
         """Prepare the queries for the views that the method needs."""

@@ -34,20 +34,26 @@ Matrix = npt.NDArray[np.float64]
 @dataclass(frozen=True)
 class ViewProfile:
     """background: the mean score of a random pair; gap: how far above it a sentence's own document scores;
-    worth: from 0 to 1, relative to the best view.
+    found: the share of sentences whose own document scores highest; worth: the view's weight, 1 for the best view.
     """
 
     background: float
     gap: float
     worth: float
+    found: float = 0.0
 
     @classmethod
     def from_facts(cls, facts: Facts) -> ViewProfile:
         """Check and read the stored form."""
-        found = cls(facts.number("background", LARGEST), facts.number("gap", LARGEST), facts.number("worth", 1))
-        if found.gap < SMALLEST_GAP or found.worth < 0:
-            raise damaged(facts.where, "has a gap or a worth below 0")
-        return found
+        read = cls(
+            facts.number("background", LARGEST),
+            facts.number("gap", LARGEST),
+            facts.number("worth", 1),
+            facts.number("found", 1),
+        )
+        if read.gap < SMALLEST_GAP or min(read.worth, read.found) < 0:
+            raise damaged(facts.where, "has a gap, a worth or a share below 0")
+        return read
 
 
 @dataclass(frozen=True)
@@ -143,10 +149,15 @@ class Pairs:
         corrected = dict(self.scores)
         if "multi" in corrected:
             corrected["multi"] = corrected["multi"] - penalty * np.log1p(self.vectors)
-        found = {view: PRIOR + int(self._find_own(values).sum()) for view, values in corrected.items()}
-        best = max(found.values())
+        found = {view: int(self._find_own(values).sum()) for view, values in corrected.items()}
+        best = PRIOR + max(found.values())
         views = {
-            view: ViewProfile(self._mean_of_others(values), gaps[view], (found[view] / best) ** POWER)
+            view: ViewProfile(
+                self._mean_of_others(values),
+                gaps[view],
+                ((PRIOR + found[view]) / best) ** POWER,
+                found[view] / len(self._own),
+            )
             for view, values in corrected.items()
         }
         total = sum(one.worth * (corrected[view] - one.background) / one.gap for view, one in views.items())
