@@ -24,7 +24,8 @@ RIDGE = 0.05
 LEAST_SLOPE = 0.5
 FEWEST_PAIRS = 4  # fewer say nothing about the scale of a view
 PRIOR = 3  # pairs that every view is taken to have found: few pairs are weak evidence that a view is worse
-POWER = 3  # of the share of found documents, relative to the best view
+HALF = 0.6  # of what the best view finds: a view that finds less is worth little, one that finds more nearly all
+STEEP = 6  # how sharply its worth falls there
 TRUST_POWER = 4
 LENGTH = 0.14  # of a gap, by which a document's token similarity grows with the logarithm of its vectors by chance
 
@@ -155,7 +156,7 @@ class Pairs:
             view: ViewProfile(
                 self._mean_of_others(values),
                 gaps[view],
-                ((PRIOR + found[view]) / best) ** POWER,
+                judge_worth((PRIOR + found[view]) / best),
                 found[view] / len(self._own),
             )
             for view, values in corrected.items()
@@ -176,6 +177,11 @@ class Pairs:
     def _find_own(self, scores: Matrix) -> npt.NDArray[np.bool_]:
         """(n,) which sentences score highest with their own document."""
         return np.asarray(scores[self._own] > np.where(self._own, -np.inf, scores).max(axis=1))
+
+
+def judge_worth(share: float) -> float:
+    """What a view is worth that finds this share of what the best view finds: from 0 to 1, a Hill function."""
+    return float((1 + HALF**STEEP) * share**STEEP / (share**STEEP + HALF**STEEP))
 
 
 def fit_logistic(right: Matrix, random: Matrix) -> tuple[float, float]:
