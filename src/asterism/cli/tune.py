@@ -36,7 +36,7 @@ def tune(
             tuned = tune(retriever, found, progress=show)
         kept = tuned.helps and not dry_run
         if kept:
-            retriever.fusion = replace(retriever.fusion, fusion="linear", weights=tuned.weights)
+            retriever.fusion = replace(retriever.fusion, weights=tuned.weights)
     low, high = tuned.interval
     if as_json:
         counts = {"queries": len(found), "without_relevant": found.without_relevant}

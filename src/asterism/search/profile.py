@@ -170,7 +170,8 @@ class Pairs:
 def fit_logistic(right: Matrix, random: Matrix) -> tuple[float, float]:
     """Totals (n,) of right and (m,) of random documents -> slope and midpoint of P(right) = 1 / (1 + e^(-s(t - m))).
 
-    Both count as equally likely beforehand. Maximum likelihood with a weak prior, by Newton's method; the slope stays above 0, so that the order is kept.
+    Both count as equally likely beforehand. Maximum likelihood with a weak prior, by Newton's method; the slope stays
+    above 0, so that the order is kept.
     """
     x = np.concatenate([right, random])
     y = np.concatenate([np.ones(len(right)), np.zeros(len(random))])
