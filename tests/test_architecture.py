@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "storage": {"errors", "files", "kernels"},
     "views": {"errors", "settings", "files", "representations", "kernels", "storage"},
     "collection": VALUES | {"files", "storage", "views"},
-    "search": VALUES | {"views", "collection"},
+    "search": VALUES | {"storage", "views", "collection"},
     "retriever": VALUES | {"terms", "models", "encoders", "storage", "views", "collection", "search"},
     "evaluation": VALUES | {"files", "retriever"},
     "adapters": VALUES | {"retriever"},

@@ -191,7 +191,7 @@ def test_chinese_words_and_their_places(worded: Path) -> None:
     ("method", "message"),
     [
         ("bm25", "method is 'bm25', expected one of 'colbert'"),
-        ("hybrid:bm25", "fusion is 'bm25', expected one of 'linear'"),
+        ("hybrid:bm25", "fusion is 'bm25', expected one of 'standard', 'linear'"),
         ("dense", "method 'dense' needs the view 'dense', the index has lexical, multi: build it with --views"),
         ("hybrid:m3-all", "m3-all needs the view 'dense', the index has lexical, multi: build it with --views"),
     ],

@@ -79,16 +79,16 @@ def test_explain_in_a_flat_index(few: Retriever) -> None:
         for hit in hits:
             explanation = few.explain("the speed of light", hit.id, method=method)
             assert (explanation.score, explanation.imputed) == (hit.score, 0)
-    fields = {match.field for match in few.explain("the speed of light", "light").matches}
+    fields = {match.field for match in few.explain("the speed of light", "light", method="colbert").matches}
     assert fields >= {"title", "text"}
 
 
 def test_a_fixed_number_of_vectors(put: Put, tmp_path: Path) -> None:
     made = put(words(30), model=layouts.constbert(tmp_path / "constbert"))
     assert made.info()["vectors"] == 8 * 30
-    ranking = made.search("fox", 30)
+    ranking = made.search("fox", 30, method="colbert")
     assert len(ranking) == 30
-    explanation = made.explain("fox", ranking.ids[0])
+    explanation = made.explain("fox", ranking.ids[0], method="colbert")
     assert explanation.score == ranking[0].score
     assert explanation.matches
     assert all((match.token, match.field, match.begin) == ("", "", -1) for match in explanation.matches)

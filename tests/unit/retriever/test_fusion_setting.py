@@ -22,7 +22,7 @@ def test_the_fusion_is_kept(put_with: PutWith, m3: Path) -> None:
         opened.compact()
         assert (opened.fusion, opened.weights) == (chosen, (0.5, 0.25, 1))
         assert scores(opened, "hybrid") == {hit.id: pytest.approx(hit.score) for hit in expected}
-        assert scores(opened, "hybrid:linear") == scores(opened, "hybrid", settings=HybridSearch())
+        assert scores(opened, "hybrid:linear") == scores(opened, "hybrid", settings=HybridSearch(fusion="linear"))
         opened.check()
 
 

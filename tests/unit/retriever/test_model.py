@@ -38,7 +38,8 @@ def test_many_threads_load_it_once() -> None:
 
 def test_what_is_loaded_is_not_loaded_again() -> None:
     encoder = cast(Any, object())
-    lazy = LazyEncoder(lambda: pytest.fail("it was loaded already"), encoder)
+    lazy = LazyEncoder(lambda: pytest.fail("it was loaded already"))
+    lazy.keep(encoder)
     assert lazy() is encoder
 
 

@@ -72,6 +72,6 @@ def test_no_queries(few: Retriever) -> None:
 
 
 def test_the_method_overrides_the_settings(few: Retriever) -> None:
-    assert few.search("fox").method == "colbert"
+    assert few.search("fox").method == "hybrid"
     assert few.search("fox", settings=TokenSearch(method="xtr")).method == "xtr"
     assert few.search("fox", method="exact", settings=TokenSearch(method="xtr")).method == "exact"

@@ -52,7 +52,7 @@ def test_an_obvious_question_finds_the_obvious_document(
 
 
 def test_an_explanation_points_at_the_words_that_answer(sensible: Retriever) -> None:
-    explanation = sensible.explain("the Moon landing of Armstrong", "moon")
+    explanation = sensible.explain("the Moon landing of Armstrong", "moon", method="colbert")
     text = explanation.document.text
     answers = {match.query_token: text[match.begin : match.end] for match in explanation.matches if match.begin >= 0}
     assert answers["moon"] == "Moon"

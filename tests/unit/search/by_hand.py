@@ -24,8 +24,9 @@ from asterism import (
 )
 from asterism.collection.snapshot import Snapshot
 from asterism.search.examine import Seen, examine
-from asterism.search.fusion import choose_protocol, find_candidates
+from asterism.search.fusion import find_candidates
 from asterism.search.plan import SearchPlan
+from asterism.search.profile import UNMEASURED, Profile
 from asterism.views.eligible import Mask
 
 D = 4
@@ -39,13 +40,14 @@ def axis(*weights: float) -> np.ndarray:
 
 @dataclass
 class Text:
-    """What a text is in each view: tokens (n, D), dense (D,), term -> weight or count."""
+    """What a text is in each view: tokens (n, D), dense (D,), term -> weight or count; what the model reads of it."""
 
     id: str = "query"
     dense: np.ndarray = field(default_factory=axis)
     terms: dict[int, float] = field(default_factory=dict)
     tokens: np.ndarray = field(default_factory=lambda: np.zeros((0, D), np.float32))
     kind: int = 0
+    readable: float = 1.0
 
 
 def content_of(texts: Sequence[Text], views: Sequence[str] = ALL) -> Representations:
@@ -58,6 +60,7 @@ def content_of(texts: Sequence[Text], views: Sequence[str] = ALL) -> Representat
         np.stack([text.dense for text in texts]) if "dense" in views else None,
         lexical if "lexical" in views else None,
         TokenVectors.from_documents([text.tokens for text in texts]) if "multi" in views else None,
+        readable=np.array([text.readable for text in texts]),
     )
 
 
@@ -80,8 +83,10 @@ def collection_of(
     return made
 
 
-def plan_of(method: str | None, settings: Any = None, views: Sequence[str] = ALL) -> SearchPlan:
-    return SearchPlan.from_request(method, settings, views, HybridSearch)
+def plan_of(
+    method: str | None, settings: Any = None, views: Sequence[str] = ALL, profile: Profile = UNMEASURED
+) -> SearchPlan:
+    return SearchPlan.from_request(method, settings, views, HybridSearch, lambda: profile)
 
 
 def found_in(
@@ -103,7 +108,7 @@ def candidates_in(
             "hybrid", replace(settings, tokens=TokenSearch(method="exact")), ALL, HybridSearch
         )
         asked = plan.ask(state, content, eligible, 1)
-        (candidates,) = find_candidates(asked, k, choose_protocol(settings, asked.counted))
+        (candidates,) = find_candidates(asked, k, settings)
         found = candidates.documents
         assert (np.diff(found) > 0).all()
         return SearchHits.from_rows([(found, np.zeros(len(found), np.float32))])

@@ -13,6 +13,7 @@ from asterism import HybridSearch, TokenSearch
 from asterism.errors import SettingError
 from asterism.search.fusion import M3
 from asterism.search.plan import SearchPlan
+from asterism.search.profile import Profile
 from asterism.settings import Fusion, Method
 
 from .by_hand import ALL, plan_of
@@ -25,13 +26,13 @@ def test_the_default_is_the_best_that_the_views_allow() -> None:
     found = {views: plan_of(None, None, views).method for views in SUBSETS}
     for views, method in found.items():
         only = {"dense": "dense", "lexical": "lexical"}.get(views[0], "colbert")
-        assert method == ("colbert" if "multi" in views else "hybrid" if len(views) > 1 else only)
+        assert method == ("hybrid" if len(views) > 1 else only)
 
 
 def test_settings_choose_a_method_where_none_is_named() -> None:
     assert plan_of(None, TokenSearch(method="xtr")).method == "xtr"
     assert plan_of(None, HybridSearch(fusion="rrf")).method == "hybrid"
-    with pytest.raises(SettingError, match="which method 'dense' does not use: pass no settings"):
+    with pytest.raises(SettingError, match="method 'xtr' needs the view 'multi', the index has dense: build it"):
         plan_of(None, TokenSearch(method="xtr"), ("dense",))
     assert plan_of("exact", TokenSearch(method="xtr", probes=3)).tokens == TokenSearch(method="exact", probes=3)
 
@@ -42,7 +43,7 @@ def test_hybrid_uses_the_settings_of_the_index_by_default() -> None:
 
     assert plan("hybrid", None) == KEPT
     assert plan("hybrid", HybridSearch(fusion="rrf")) == HybridSearch(fusion="rrf")
-    assert plan("hybrid:linear", None) == HybridSearch()  # named: neither weights nor depth of the index
+    assert plan("hybrid:linear", None) == HybridSearch(fusion="linear")  # named: neither weights nor depth of the index
     assert plan("hybrid:rrf", HybridSearch(depth=9)) == HybridSearch(fusion="rrf", depth=9)
 
 
@@ -92,7 +93,7 @@ def test_weights_of_missing_views_are_refused(fusion: Any) -> None:
         (5, None, "method is 5"),
         ("dense:rrf", None, "method is 'dense:rrf'"),
         ("Hybrid", None, "method is 'Hybrid'"),
-        ("hybrid:bm25", None, "fusion is 'bm25', expected one of 'linear', 'rrf', 'm3-dense"),
+        ("hybrid:bm25", None, "fusion is 'bm25', expected one of 'standard', 'linear', 'rrf', 'm3-dense"),
         ("hybrid: rrf", None, "fusion is ' rrf'"),
         ("hybrid:rrf:linear", None, "fusion is 'rrf:linear'"),
         ("hybrid", {"fusion": "rrf"}, r"settings is a dict, expected TokenSearch\(...\) or HybridSearch\(...\)"),
@@ -111,6 +112,8 @@ def test_unknown_methods_raise_an_error_of_one_line(method: Any, settings: Any, 
         ({"weight": (1, 1, 1)}, "did you mean 'weights'"),
         ({"depth": -1}, "depth is -1"),
         ({"depth": True}, "depth is True"),
+        ({"calibrated": 1}, "calibrated is 1, expected True or False"),
+        ({"calibrated": True, "fusion": "rrf"}, "calibrated scores need fusion='standard', not 'rrf'"),
         *(
             ({"weights": weights}, "expected three numbers for dense, lexical and multi, not all 0")
             for weights in ((0, 0, 0), (1, 1), (1, 1, -1), (1, float("nan"), 1), (1, 1, float("inf")), "abc", 5)
@@ -136,6 +139,19 @@ def test_wrong_hybrid_settings(wrong: dict[str, Any], message: str) -> None:
 def test_settings_of_another_method_are_refused(method: str, settings: Any, message: str) -> None:
     with pytest.raises(SettingError, match=message):
         plan_of(method, settings)
+
+
+def test_calibrated_scores_of_another_fusion_are_refused() -> None:
+    assert plan_of("hybrid:standard", HybridSearch(calibrated=True)).hybrid.calibrated
+    with pytest.raises(SettingError, match="calibrated scores need fusion='standard', not 'linear'"):
+        plan_of("hybrid:linear", HybridSearch(calibrated=True))
+
+
+def test_only_hybrid_search_reads_the_profile_of_the_index() -> None:
+    profile = Profile({}, documents=5)
+    assert plan_of("hybrid", profile=profile).profile == plan_of("hybrid:rrf", profile=profile).profile == profile
+    for method in ("dense", "lexical", "colbert"):
+        SearchPlan.from_request(method, None, ALL, HybridSearch, lambda: pytest.fail("it was read"))
 
 
 def test_hybrid_search_carries_the_settings_of_token_search() -> None:
