@@ -29,7 +29,7 @@ def test_earlier_formats_counted_with_fixed_settings() -> None:
     """Even if the defaults of new indexes are others one day."""
     stored = Views(lexical="words", counting=CHOSEN).to_json()
     del stored["counting"]
-    assert Views.from_json(stored).counting == TermCounting(k1=0.9, b=0.75)
+    assert Views.from_json(stored).counting == TermCounting(k1=0.9, b=0.75, language="none")
     assert Views.from_json({**stored, "lexical": "model"}).counting is None
 
 

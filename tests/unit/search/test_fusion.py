@@ -15,7 +15,7 @@ import pytest
 from asterism import Collection, HybridSearch, TermCounting, TokenSearch
 from asterism.search.fusion import M3, choose_protocol, compute_ranks, weigh_views
 from asterism.search.profile import Profile, ViewProfile
-from asterism.settings import VIEWS, Fusion
+from asterism.settings import K1, VIEWS, Fusion
 
 from .by_hand import Text, axis, candidates_in, collection_of, found_in, plan_of
 
@@ -227,7 +227,7 @@ def counted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Collecti
     ) as made:
         bm25 = dict(found_in(made, COUNTED_QUERY, plan_of("lexical")))
         rarity = {df: math.log(1 + (4 - df + 0.5) / (df + 0.5)) for df in (0, 2)}  # two texts have term 1, two term 2
-        possible = (0.9 + 1) * (rarity[2] + 2 * rarity[2] + rarity[0])
+        possible = (K1 + 1) * (rarity[2] + 2 * rarity[2] + rarity[0])
         assert set(bm25) == {"a", "b", "c"}
         assert max(bm25.values()) < possible
         yield made, {id: (SCORES[id][0], bm25.get(id, 0.0) / math.sqrt(possible), SCORES[id][2]) for id in SCORES}
@@ -322,7 +322,7 @@ def test_what_is_possible_follows_from_the_indexs_own_k1(k1: float, tmp_path: Pa
     texts = [Text("often", axis(0.5), {7: 3.0, 8: 1.0}), Text("once", axis(0.5), {7: 1.0, 8: 3.0})]
     with closing(collection_of(tmp_path / "x", texts, counted=True, counting=TermCounting(k1=k1))) as made:
         query = Text(dense=axis(0.0), terms={7: 1.0}, tokens=axis(1)[None])
-        found = dict(found_in(made, query, plan_of("hybrid", HybridSearch(weights=(1, 1, 0)))))
+        found = dict(found_in(made, query, plan_of("hybrid", HybridSearch(fusion="linear", weights=(1, 1, 0)))))
         assert found == pytest.approx({"often": 3 / (3 + k1), "once": 1 / (1 + k1)}, rel=1e-5)
 
 

@@ -94,7 +94,12 @@ def test_the_length_penalty_is_a_share_of_the_gap_of_token_vectors(measured: Pro
     assert without.length_penalty == 0
 
 
-def test_worth_is_the_cube_of_the_share_of_found_documents(
+def hill(share: float) -> float:
+    """1 for a share of 1, half of the largest slope's reach at 0.6, next to nothing below 0.3."""
+    return (1 + 0.6**6) / (1 + (0.6 / share) ** 6)
+
+
+def test_worth_is_a_hill_function_of_the_share_of_found_documents(
     measured: Profile, corrected: Mapping[View, np.ndarray]
 ) -> None:
     """Relative to the best view, and as if each had found three more."""
@@ -102,7 +107,7 @@ def test_worth_is_the_cube_of_the_share_of_found_documents(
     assert found["dense"] == COUNT
     assert 0 < found["lexical"] < found["multi"] <= COUNT
     for view in VIEWS:
-        assert measured.views[view].worth == pytest.approx(((3 + found[view]) / (3 + COUNT)) ** 3, rel=1e-12)
+        assert measured.views[view].worth == pytest.approx(hill((3 + found[view]) / (3 + COUNT)), rel=1e-12)
 
 
 def test_a_tie_is_not_a_find() -> None:
@@ -110,13 +115,13 @@ def test_a_tie_is_not_a_find() -> None:
     tied[0, 1] = tied[0, 0]
     found = Pairs({"dense": SCORES["dense"], "lexical": tied}, LENGTHS, 5).measure()
     assert found is not None
-    assert found.views["lexical"].worth == pytest.approx(((2 + COUNT) / (3 + COUNT)) ** 3)
+    assert found.views["lexical"].worth == pytest.approx(hill((2 + COUNT) / (3 + COUNT)))
 
 
 def test_a_view_that_finds_nothing_keeps_some_worth() -> None:
     found = Pairs({"dense": SCORES["dense"], "lexical": -SCORES["dense"]}, LENGTHS, 5).measure()
     assert found is not None
-    assert found.views["lexical"].worth == pytest.approx((3 / (3 + COUNT)) ** 3)
+    assert found.views["lexical"].worth == pytest.approx(hill(3 / (3 + COUNT)))
 
 
 def test_views_that_find_the_same_are_worth_the_same() -> None:
