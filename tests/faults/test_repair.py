@@ -222,12 +222,14 @@ def test_an_unfinished_job_stays_unfinished(tmp_path: Path) -> None:
     collection = made(tmp_path / "x", {"a": "text"})
     collection.put_fact("job", {"inputs": ["x.jsonl"]})
     collection.put_fact("fusion", {"depth": 7})
+    collection.put_fact("profile", {"pairs": 5})
     collection.close()
     damage(tmp_path / "x")
     repaired(tmp_path / "x")
     opened = Collection.open(tmp_path / "x")
     assert opened.facts("job") == {"inputs": ["x.jsonl"]}
     assert opened.facts("fusion") == {"depth": 7}
+    assert opened.facts("profile") == {"pairs": 5}
     opened.close()
 
 

@@ -28,10 +28,12 @@ class Readability:
     def measure(self, text: str) -> float:
         """The share of tokens that are neither unknown nor single letters; 1 for a text without tokens."""
         ids, pieces = place_tokens(self._tokenizer, self._rules, text)
-        placed = [(number, text[begin:end]) for number, (begin, end) in zip(ids, pieces, strict=True) if begin >= 0]
-        repeated = sum(a == b != NOWHERE for a, b in pairwise(pieces))  # bytes of one letter
-        unread = sum(number == self._tokenizer.unknown or self._is_lone_letter(piece) for number, piece in placed)
-        return 1 - min(len(placed), unread + repeated) / len(placed) if placed else 1.0
+        unread = [
+            number == self._tokenizer.unknown or self._is_lone_letter(text[slice(*piece)]) or piece == before
+            for number, (before, piece) in zip(ids, pairwise([NOWHERE, *pieces]), strict=True)
+            if piece != NOWHERE
+        ]  # a piece that is repeated is one of the bytes of a character
+        return 1 - sum(unread) / len(unread) if unread else 1.0
 
     def _is_lone_letter(self, piece: str) -> bool:
         if len(piece) != 1 or unicodedata.category(piece)[0] not in "LM":

@@ -34,7 +34,7 @@ from .salvage import DOCUMENT, FACT, TOMBSTONE, CatalogPages, Row
 MAKING = "repair.new"  # the folder of the new catalog while it is written
 MOST_DOUBTFUL = 100_000  # rows that are kept for a later attempt at correction
 MOST_MISSED = 16  # candidate documents that are tried for a row whose number is damaged
-KEPT_FACTS = ("views", "model", "fusion", "job", REPAIR)
+KEPT_FACTS = ("views", "model", "fusion", "profile", "job", REPAIR)
 
 
 def mend_catalog(folder: Path) -> tuple[bool, int]:
