@@ -77,6 +77,8 @@ Their `--json` prints one object, `evaluate` and `models` one a line. A number t
 |---|---|
 {{commands}}
 
+`tune` without `--data` prints `views` (by view, `found` and `weight`), `pairs`, `readable` and `kept`.
+
 ## The schema
 
 ```json
@@ -84,8 +86,8 @@ Their `--json` prints one object, `evaluate` and `models` one a line. A number t
 ```
 """
 INFO = (
-    "path documents deleted views vectors dimensions storage bits centroids drift terms segments bytes model precision "
-    "unfinished"
+    "path documents deleted views vectors dimensions storage bits centroids drift terms k1 b language segments bytes "
+    "model precision readable found unfinished"
 )
 COMMANDS = {
     "index": f"{INFO} seconds",

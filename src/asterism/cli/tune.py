@@ -15,7 +15,6 @@ from .readability import describe_readable
 if TYPE_CHECKING:
     from ..evaluation.tuning import Tuning
     from ..retriever import Retriever
-    from ..search.profile import Profile
 
 Judgements = Annotated[
     Path | None,
@@ -55,7 +54,7 @@ def _tune_without_judgements(retriever: Retriever, dry_run: bool, as_json: bool,
     """Measure the views anew; weights from judgements are forgotten."""
     with show_waiting("measuring"):
         profile = retriever.measure(keep=not dry_run)
-    if profile is None:
+    if not profile.pairs:
         raise InputError(f"{retriever.path} has too few documents of several sentences to measure: add more")
     if not dry_run and retriever.fusion.weights is not None:
         retriever.fusion = replace(retriever.fusion, fusion="standard", weights=None)
@@ -64,18 +63,11 @@ def _tune_without_judgements(retriever: Retriever, dry_run: bool, as_json: bool,
         facts = {"pairs": profile.pairs, "readable": profile.readable, "kept": not dry_run}
         print_json({"views": views, **facts})
         return
-    for row in _describe_profile(profile):
-        print_row(row)
+    for view, one in profile.views.items():
+        share = f"finds {one.found:.0%} of {profile.pairs} documents by a sentence of theirs"
+        print_row(f"{view}: {share}, weight {one.worth:.2f}")
+    print_row(describe_readable(profile.readable))
     print_note("kept with the index" if not dry_run else "the index was not changed: --dry-run", quiet)
-
-
-def _describe_profile(profile: Profile) -> list[str]:
-    """A line for each view, and one on what the model can read."""
-    rows = [
-        f"{view}: finds {one.found:.0%} of {profile.pairs} documents by a sentence of theirs, weight {one.worth:.2f}"
-        for view, one in profile.views.items()
-    ]
-    return [*rows, describe_readable(profile.readable)]
 
 
 def _tune_by_judgements(

@@ -147,6 +147,11 @@ class CollectionWriter:
         self._known_base = replace(base, state=state)
         return len(known)
 
+    @property
+    def documents(self) -> int:
+        """How many documents the collection has, without opening what was written."""
+        return self._base().state.documents
+
     def put_fact(self, name: str, value: dict[str, Any]) -> None:
         """Store a JSON object with the collection."""
         with self._catalog.writing() as edit:

@@ -55,7 +55,7 @@ def describe_profile(collection: Collection) -> dict[str, Any]:
     document they were taken from.
     """
     profile = read_profile(collection)
-    if profile is None:
+    if profile is None or not profile.pairs:
         return {"readable": None, "found": None}
     found = {view: round(one.found, 3) for view, one in profile.views.items()}
     return {"readable": round(profile.readable, 3), "found": found}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 from heapq import nsmallest
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from ..collection.kept_views import Views
 from ..documents.document import Document
 from ..documents.held_out import take_out_sentence
 from ..representations import LexicalWeights, Representations, TokenVectors
-from ..search.profile import Matrix, Pairs, Profile
+from ..search.profile import FEWEST_PAIRS, UNMEASURED, Matrix, Pairs, Profile
 from ..settings import View
 from ..storage.facts import Facts
 from ..views.lexical.searcher import LexicalSearcher
@@ -40,17 +41,18 @@ def read_profile(collection: Collection) -> Profile | None:
 
 def is_outgrown(collection: Collection, documents: int) -> bool:
     """Whether the profile is missing, or is of an index of at most half as many documents."""
-    known = read_profile(collection)
-    return documents >= 1 and (known is None or documents >= OUTGROWN * max(1, known.documents))
+    measured = collection.facts(FACT).get("documents")
+    return documents >= OUTGROWN * measured if isinstance(measured, int) and measured > 0 else documents > 0
 
 
-def measure_profile(collection: Collection, views: Views, encoder: Callable[[], Encoder]) -> Profile | None:
-    """The profile of the newest state; None if the documents are too few or too short to tell."""
+def measure_profile(collection: Collection, views: Views, encoder: Callable[[], Encoder]) -> Profile:
+    """The profile of the newest state; a usual one, of 0 pairs, if the documents are too few or too short to tell."""
     snapshot = collection.snapshot()
+    unmeasured = replace(UNMEASURED, documents=snapshot.state.documents)
     wanted = min(MOST, max(FEWEST, snapshot.state.documents // SHARE))
     pairs = _take_out_sentences(choose_documents(collection, wanted))
-    if len(pairs) < 2:
-        return None
+    if len(pairs) < FEWEST_PAIRS:
+        return unmeasured
     sentences, rests = [sentence for sentence, _ in pairs], [rest for _, rest in pairs]
     asked = encode_views(sentences, "query", views, views.names, encoder)
     found = encode_views(rests, "document", views, views.names, encoder)
@@ -66,7 +68,7 @@ def measure_profile(collection: Collection, views: Views, encoder: Callable[[], 
     readable = 1.0
     if needs_model(views, views.names):
         readable = float(encoder().measure_readable(rests).mean())
-    return Pairs(scores, vectors, snapshot.state.documents, readable).measure()
+    return Pairs(scores, vectors, snapshot.state.documents, readable).measure() or unmeasured
 
 
 def choose_documents(collection: Collection, count: int) -> list[Document]:

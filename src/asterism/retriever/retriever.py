@@ -158,12 +158,12 @@ class Retriever:
                 writer.add_admitted(admitted, encode_batch(batch, self._views, self._encoder, progress, done))
                 done += len(batch)
             writer.settle()
-            if is_outgrown(self._collection, len(self)):
+            if is_outgrown(self._collection, writer.documents):
                 self._store_profile(writer)
         return done
 
-    def measure(self, *, keep: bool = True) -> Profile | None:
-        """Measure how to read the scores of each view, for hybrid search; None if there is too little text.
+    def measure(self, *, keep: bool = True) -> Profile:
+        """Measure how to read the scores of each view, for hybrid search; usual values if there is too little text.
 
         Done by itself whenever the index has doubled: sentences are taken out of some documents, and each view looks
         for the rest by them. keep: whether the index keeps the result.
@@ -173,10 +173,9 @@ class Retriever:
         with self._collection.writing() as writer:
             return self._store_profile(writer)
 
-    def _store_profile(self, writer: CollectionWriter) -> Profile | None:
+    def _store_profile(self, writer: CollectionWriter) -> Profile:
         found = measure_profile(self._collection, self._views, self._encoder)
-        if found is not None:
-            writer.put_fact(PROFILE, found.to_json())
+        writer.put_fact(PROFILE, found.to_json())
         return found
 
     def update(self, documents: Iterable[Document], *, progress: Progress | None = None) -> int:

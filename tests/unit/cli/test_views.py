@@ -64,15 +64,15 @@ def test_k1_and_b_are_kept(corpus: Path, models: Path, tmp_path: Path) -> None:
     (info,) = run("info", made, "--json").lines()
     assert (info["k1"], info["b"]) == (1.5, 0)
     with Retriever.open(made) as opened:
-        assert opened.collection.views().counting == TermCounting(k1=1.5, b=0)
+        assert opened.collection.views().counting == TermCounting(k1=1.5, b=0, language="none")
 
 
 def test_k1_and_b_have_the_defaults_that_the_help_says(worded: Path, full: Path) -> None:
     (info,) = run("info", worded, "--json").lines()
     assert (info["k1"], info["b"]) == (K1, B)
     said = " ".join(run("index", "--help").out.split())
-    assert f"[default: ({K1})]" in said
-    assert f"[default: ({B})]" in said
+    assert f"[default: {K1}]" in said
+    assert f"[default: {B}]" in said
     (info,) = run("info", full, "--json").lines()  # a model's weights
     assert (info["k1"], info["b"]) == (None, None)
 

@@ -161,7 +161,7 @@ def test_wrong_languages(language: Any, model: Path, tmp_path: Path) -> None:
 def test_a_forged_language_is_damage(counting: Any, put: Put) -> None:
     made = put(ENGLISH, **WORDS)
     made.collection.put_fact("views", {**made.collection.facts("views"), "counting": counting})
-    with pytest.raises(DamagedIndex, match="is not as expected|weighted by other settings"):
+    with pytest.raises(DamagedIndex, match=r"is not as expected|weighted by other settings"):
         Retriever.open(made.path)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,8 @@ from asterism.retriever.profiling import (
     spread_terms,
 )
 from asterism.search.profile import UNMEASURED, Pairs
-from asterism.settings import View
-from asterism.terms.counting import count_words
+from asterism.settings import K1, View
+from asterism.terms.counting import count_query_words, count_words
 from tests import layouts
 from tests.unit.retriever.all_views import PutWith
 
@@ -78,7 +79,6 @@ def test_the_profile_is_that_of_sentences_and_rests(measured: Retriever, monkeyp
     vectors = np.array([len(rests.multi[j]) for j in range(len(pairs))])
     readable = measured.encoder.measure_readable([rest for _, rest in pairs]).mean()
     expected = Pairs(scores, vectors, 30, readable).measure()
-    assert found is not None
     assert expected is not None
     assert (found.documents, found.pairs, found.readable) == (30, 16, pytest.approx(readable))
     assert found.slope == pytest.approx(expected.slope, rel=1e-4)
@@ -103,20 +103,24 @@ def weigh_terms(
         queries = [weights(asked.lexical, i) for i in range(len(pairs))]
         found = [weights(rests.lexical, i) for i in range(len(pairs))]
         return np.array([[sum(w * d.get(t, 0.0) for t, w in q.items()) for d in found] for q in queries])
-    corpus = count_words([document.full_text for document in made])
+    language = made.info()["language"]
+    corpus = count_words([document.full_text for document in made], language)
     texts = [weights(corpus, i) for i in range(len(made))]
     mean = sum(sum(text.values()) for text in texts) / len(texts)
-    counted = [count_words(list(part)) for part in zip(*pairs, strict=True)]
+    sentences, found_rests = zip(*pairs, strict=True)
+    counted = [count_query_words(sentences, language), count_words(found_rests, language)]
     scores = np.zeros((len(pairs), len(pairs)))
     for i in range(len(pairs)):
         query = weights(counted[0], i)
         frequency = {term: sum(term in text for text in texts) for term in query}
         rarity = {t: math.log(1 + (len(texts) - df + 0.5) / (df + 0.5)) for t, df in frequency.items()}
-        possible = 1.9 * sum(count * rarity[term] for term, count in query.items())
+        possible = (K1 + 1) * sum(count * rarity[term] for term, count in query.items())
         for j in range(len(pairs)):
             rest = weights(counted[1], j)
             share = 0.25 + 0.75 * sum(rest.values()) / mean
-            parts = [n * rarity[t] * 1.9 * rest.get(t, 0) / (rest.get(t, 0) + 0.9 * share) for t, n in query.items()]
+            parts = [
+                n * rarity[t] * (K1 + 1) * rest.get(t, 0) / (rest.get(t, 0) + K1 * share) for t, n in query.items()
+            ]
             scores[i, j] = sum(parts) / math.sqrt(possible)
     return scores
 
@@ -136,11 +140,11 @@ def test_terms_score_as_in_the_index(measured: Retriever) -> None:
     snapshot = measured.collection.snapshot()
     assert snapshot.lexical is not None
     assert content.lexical is not None
-    found = profiling._compare_terms(snapshot, asked, content.lexical)
+    found = profiling._compare_terms(snapshot.lexical, asked, content.lexical)
     prepared = snapshot.lexical.prepare(asked)
     for i in range(3):
         scores = snapshot.lexical.scores(prepared[i], np.arange(30))
-        possible = 1.9 * prepared[i][1].sum() if counted else 1.0
+        possible = (K1 + 1) * prepared[i][1].sum() if counted else 1.0
         np.testing.assert_allclose(
             found[i], scores / math.sqrt(possible), rtol=1e-3 if not counted else 1e-5, atol=1e-7
         )
@@ -150,7 +154,8 @@ def test_a_query_without_words_scores_nothing(measured: Retriever) -> None:
     snapshot = measured.collection.snapshot()
     none = LexicalWeights([0, 0, 2, 2], [3, 5], [1.0, 1.0])
     some = LexicalWeights([0, 2, 2], [3, 5], [1.0, 2.0])
-    found = profiling._compare_terms(snapshot, Representations(3, lexical=none), some)
+    assert snapshot.lexical is not None
+    found = profiling._compare_terms(snapshot.lexical, Representations(3, lexical=none), some)
     assert found.shape == (3, 2)
     assert (found[[0, 2]] == 0).all()
     assert (found[:, 1] == 0).all()
@@ -253,8 +258,9 @@ def test_batches_of_one_add_are_measured_once(put_with: PutWith, tokens: Path, m
 @pytest.mark.parametrize("count", [0, 1, 2, 3])
 def test_a_tiny_index_has_usual_scales(put_with: PutWith, m3: Path, count: int) -> None:
     made = put_with(m3, write_documents(count))
-    assert made.profile == UNMEASURED
-    assert made.measure() is None
+    assert made.profile == replace(UNMEASURED, documents=count)
+    assert made.measure().pairs == 0
+    assert made.info()["readable"] is None
     assert len(made.search("the quick fox")) == count
     made.add(write_documents(8, 100))
     assert made.profile.documents == count + 8
@@ -263,7 +269,7 @@ def test_a_tiny_index_has_usual_scales(put_with: PutWith, m3: Path, count: int) 
 def test_empty_and_short_texts_tell_nothing(put_with: PutWith, m3: Path) -> None:
     texts = ["", " ", "fox", "the fox.", "a\nb", "?!"] * 4
     made = put_with(m3, [Document(f"{i}", text) for i, text in enumerate(texts)])
-    assert made.profile == UNMEASURED
+    assert made.profile == replace(UNMEASURED, documents=24)
     assert len(made.search("fox", 50)) == 24
 
 
@@ -285,13 +291,12 @@ def test_an_index_of_one_view(put_with: PutWith, m3: Path, view: View) -> None:
 
 def test_all_are_deleted(put_with: PutWith, m3: Path) -> None:
     made = put_with(m3, write_documents(12))
-    before = made.profile
+    assert made.profile.pairs
     made.delete([f"d{i}" for i in range(12)])
-    assert made.measure() is None
-    assert made.profile == before  # what was known is kept
+    assert made.measure() == made.profile == UNMEASURED
     assert made.search("the quick fox").ids == []
     made.compact()
-    assert made.measure() is None
+    assert made.measure() == UNMEASURED
     made.check()
     made.add(write_documents(30, 50))
     assert made.profile.documents == 30

@@ -21,7 +21,7 @@ def made(put_with: PutWith, m3: Path) -> Retriever:
 
 
 def run(made: Retriever) -> SearchRunner:
-    return SearchRunner(made.collection, made.collection.views(), lambda: made.encoder)
+    return SearchRunner(made.collection, lambda: made.encoder)
 
 
 def test_the_plan_has_the_fusion_and_the_profile_of_the_index(made: Retriever) -> None:
@@ -50,7 +50,7 @@ def test_a_search_is_that_of_the_retriever(made: Retriever) -> None:
 
 
 def test_mistakes_are_told_before_the_model_is_loaded(made: Retriever) -> None:
-    runner = SearchRunner(made.collection, made.collection.views(), lambda: pytest.fail("it was loaded"))
+    runner = SearchRunner(made.collection, lambda: pytest.fail("it was loaded"))
     for wrong, error in (("fox", TextError), ([5], InputError), (["fox", ""], InputError)):
         with pytest.raises(error):
             runner.search_many(wrong, 5, None, None, None, 1)  # type: ignore[arg-type]
