@@ -33,7 +33,8 @@ in `asterism/results/schema.json`. Keys are never renamed or removed; a later ve
 {{hit}}
 ```
 
-With `--explain`, or `hit.to_json(explanation)`, also `matches` and `imputed`, and for a hybrid search `shares`:
+With `--explain`, or `hit.to_json(explanation)`, also `matches` and `imputed`, for a hybrid search `shares`,
+and for a search with one `length_penalty`:
 
 ```json
 {{explained}}

@@ -84,13 +84,13 @@ struct PyEngine {
 
 SearchSettings settings_from(const std::string& method, std::size_t probes, std::size_t candidates, std::size_t refine,
                              double confidence, std::size_t rescore, const std::string& imputation, std::size_t retrieved, std::size_t cluster_tokens,
-                             std::size_t threads) {
+                             double length_penalty, std::size_t threads) {
     const Method m = method == "exact" ? Method::exact : method == "xtr" ? Method::xtr : Method::colbert;
     const Imputation i = imputation == "cluster" ? Imputation::cluster
                          : imputation == "zero"  ? Imputation::zero
                          : imputation == "none"  ? Imputation::none
                                                  : Imputation::kth;
-    return {m, probes, candidates, refine, confidence, rescore, i, retrieved, cluster_tokens, threads};
+    return {m, probes, candidates, refine, confidence, rescore, i, retrieved, cluster_tokens, length_penalty, threads};
 }
 
 // A query of other dimensions would be read beyond its end.
@@ -206,12 +206,12 @@ void bind_engine(nb::module_& m) {
             "__init__",
             [](SearchSettings* self, const std::string& method, std::size_t probes, std::size_t candidates, std::size_t refine,
                double confidence, std::size_t rescore, const std::string& imputation, std::size_t retrieved, std::size_t cluster_tokens,
-               std::size_t threads) {
-                new (self) SearchSettings(
-                    settings_from(method, probes, candidates, refine, confidence, rescore, imputation, retrieved, cluster_tokens, threads));
+               double length_penalty, std::size_t threads) {
+                new (self) SearchSettings(settings_from(method, probes, candidates, refine, confidence, rescore, imputation, retrieved,
+                                                        cluster_tokens, length_penalty, threads));
             },
             nb::kw_only(), "method"_a, "probes"_a, "candidates"_a, "refine"_a, "confidence"_a, "rescore"_a, "imputation"_a, "retrieved"_a,
-            "cluster_tokens"_a, "threads"_a);
+            "cluster_tokens"_a, "length_penalty"_a, "threads"_a);
     nb::class_<PyEngine>(m, "TokenEngine")
         .def(nb::init<PyCodec, std::vector<PySegment>, const std::string&>(), "codec"_a, "segments"_a, "kernels"_a)
         .def("search", &search, "query"_a, "k"_a, "settings"_a, "eligible"_a.none())

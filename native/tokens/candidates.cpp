@@ -1,15 +1,28 @@
-// From probed lists to the documents to refine. Sums of bytes in integers: no rounding, independent of order.
+// From probed lists to the documents to refine. Sums of bytes in integers: no rounding, independent of order. They are
+// below 2^24, so estimates, which are floats, have the same order and the same ties.
 #include "tokens/engine.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace asterism {
 namespace {
 
 constexpr std::size_t kAhead = 4;  // documents prefetched
 
-// Total in the high half, complement of the document in the low: descending keys are best first, ties by document.
-std::uint64_t key_of(std::uint32_t total, std::uint32_t document) { return std::uint64_t{total} << 32 | (0xffffffffu - document); }
+// A float's bits in the order of their values: those of a positive number above those of any negative one.
+constexpr std::uint32_t kSign = 0x80000000u;
+std::uint32_t to_ordered(float value) {
+    const auto bits = std::bit_cast<std::uint32_t>(value);
+    return bits & kSign ? ~bits : bits | kSign;
+}
+float from_ordered(std::uint32_t ordered) { return std::bit_cast<float>(ordered & kSign ? ordered ^ kSign : ~ordered); }
+
+// Estimate in the high half, complement of the document in the low: descending keys are best first, ties by document.
+std::uint64_t key_of(float estimate, std::uint32_t document) {
+    return std::uint64_t{to_ordered(estimate)} << 32 | (0xffffffffu - document);
+}
+float estimate_of(std::uint64_t key) { return from_ordered(static_cast<std::uint32_t>(key >> 32)); }
 std::uint32_t document_of(std::uint64_t key) { return 0xffffffffu - static_cast<std::uint32_t>(key); }
 
 Documents best_documents(std::vector<std::uint64_t>& keys, std::size_t count) {
@@ -28,32 +41,35 @@ std::vector<std::uint64_t> concatenate(std::vector<std::vector<std::uint64_t>>& 
     return all;
 }
 
+}  // namespace
+
 // Centroid scores as bytes: zero is the score of the mean centroid, 255 the best score of all.
-struct ByteScale {
+struct TokenEngine::ByteScale {
     std::vector<float> low;
     float factor = 0.0f;
+    float unit = 0.0f;  // of a byte: what it adds to a score
 
     ByteScale(const std::vector<float>& table, const Probes& probes, std::size_t padded, std::size_t centroids)
         : low(table.begin() + static_cast<std::ptrdiff_t>(centroids * padded), table.end()) {
         float range = 0.0f;
         for (std::size_t j = 0; j < probes.size(); ++j) range = std::max(range, probes[j][0].score - low[j]);
-        if (range > 1e-30f) factor = 255.0f / range;
+        if (range > 1e-30f) {
+            factor = 255.0f / range;
+            unit = 1.0f / factor;
+        }
     }
 };
 
-}  // namespace
-
 // By query token and probe: how many bytes a document in that list gains over one that was not found.
-TokenEngine::Gains TokenEngine::gains_of(const Query& query) const {
+TokenEngine::Gains TokenEngine::gains_of(const Query& query, const ByteScale& scale) const {
     const std::vector<float>& table = query.workspace.table;
     const std::size_t padded = query.prepared.padded;
-    const ByteScale bytes(table, query.probes, padded, codec_.centroids);
     Gains gains(query.probes.size());
     for (std::size_t j = 0; j < gains.size(); ++j) {
         const std::size_t group = j / kQueryGroup * kQueryGroup;
         for (const Probe& probe : query.probes[j]) {
             std::uint8_t byte[kUnit];
-            kernels_.to_bytes(&table[probe.centroid * padded + group], 1, kQueryGroup, &bytes.low[group], bytes.factor, byte, kUnit);
+            kernels_.to_bytes(&table[probe.centroid * padded + group], 1, kQueryGroup, &scale.low[group], scale.factor, byte, kUnit);
             gains[j].push_back(byte[j - group]);
         }
         for (auto& gain : gains[j]) gain = static_cast<std::uint8_t>(gain - gains[j].back());
@@ -94,7 +110,8 @@ void TokenEngine::tally(Query& query, const Segment& segment, Range range, const
 // Every document of a probed list gets, for each query token, the byte of its best probed centroid; a query token
 // that found nothing in the document counts as the worst centroid probed.
 Documents TokenEngine::gather(Query& query) {
-    const Gains gains = gains_of(query);
+    const ByteScale scale(query.workspace.table, query.probes, query.prepared.padded, codec_.centroids);
+    const Gains gains = gains_of(query, scale);
     auto& tallies = query.workspace.tallies;
     tallies.resize(documents_);
     std::vector<std::vector<std::uint64_t>> keys(query.team.size());
@@ -108,7 +125,8 @@ Documents TokenEngine::gather(Query& query) {
         }
         keys[rank].reserve(touched.size());
         for (const std::uint32_t document : touched) {
-            keys[rank].push_back(key_of(tallies[document].total, document));
+            const float estimate = static_cast<float>(tallies[document].total) * scale.unit - penalty_of(query, document);
+            keys[rank].push_back(key_of(estimate, document));
             tallies[document] = {};
         }
     });
@@ -145,17 +163,15 @@ std::vector<Hit> TokenEngine::interact(Query& query, const Documents& candidates
             const std::uint32_t total = kernels_.interaction(bytes.data(), stride, codec_.centroids, segment.centroids + tokens.begin,
                                                              tokens.end - tokens.begin);
             if (total == kDamagedIds) throw DamagedIndex("a token names a centroid that does not exist");
-            keys[rank].push_back(key_of(total, candidates[i]));
+            const float estimate = static_cast<float>(total) * scale.unit - query.penalty(tokens.end - tokens.begin);
+            keys[rank].push_back(key_of(estimate, candidates[i]));
         }
     });
     auto all = concatenate(keys);
     const std::size_t count = std::min(all.size(), query.settings.refine);
     std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count), all.end(), std::greater<>());
     std::vector<Hit> estimated(count);
-    const float unit = scale.factor > 0.0f ? 1.0f / scale.factor : 0.0f;
-    for (std::size_t i = 0; i < count; ++i) {
-        estimated[i] = {static_cast<float>(all[i] >> 32) * unit, document_of(all[i])};
-    }
+    for (std::size_t i = 0; i < count; ++i) estimated[i] = {estimate_of(all[i]), document_of(all[i])};
     return estimated;
 }
 

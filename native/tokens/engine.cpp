@@ -67,6 +67,13 @@ std::vector<std::uint32_t> TokenEngine::all_documents(const std::uint8_t* eligib
     return documents;
 }
 
+float TokenEngine::penalty_of(const Query& query, std::uint32_t document) const {
+    if (query.settings.length_penalty == 0.0) return 0.0f;  // without a look at its offsets
+    const Segment& segment = segment_of(document);
+    const Range tokens = segment.tokens_of(document - segment.first_document);
+    return query.penalty(tokens.end - tokens.begin);
+}
+
 // Fill up to k documents: those that the stages did not reach (they have no vectors) come last, with score -inf.
 void TokenEngine::fill_up(const Query& query, std::vector<Hit>& hits) const {
     const std::size_t wanted = std::min(query.k, query.eligible_count);

@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -79,6 +80,7 @@ struct SearchSettings {
     Imputation imputation;
     std::size_t retrieved;        // XTR's k': tokens kept per query token
     std::size_t cluster_tokens;   // WARP's t'
+    double length_penalty;        // taken from a query token's mean similarity, times log(1 + vectors of the document)
     std::size_t threads;
 };
 
@@ -187,7 +189,8 @@ private:
 
     Probes probe(const PreparedQuery& query, std::size_t probes, Team& team, Workspace& workspace) const;
     using Gains = std::vector<std::vector<std::uint8_t>>;
-    Gains gains_of(const Query& query) const;
+    struct ByteScale;  // centroid scores as bytes
+    Gains gains_of(const Query& query, const ByteScale& scale) const;
     void tally(Query& query, const Segment& segment, Range range, const Gains& gains, Documents& touched);
     Documents gather(Query& query);
     std::vector<Hit> interact(Query& query, const Documents& candidates);
@@ -204,6 +207,7 @@ private:
     void fill_up(const Query& query, std::vector<Hit>& hits) const;
     std::size_t probes_to_start_with(const SearchSettings& settings) const;
     bool probed_enough(const Query& query) const;
+    float penalty_of(const Query& query, std::uint32_t document) const;
 
     const Segment& segment_of(std::size_t document) const;
     std::vector<std::uint32_t> all_documents(const std::uint8_t* eligible) const;
@@ -227,6 +231,12 @@ struct TokenEngine::Query {
     Team& team;
     Workspace& workspace;
     Probes probes;
+
+    // What the score of a document with so many vectors is reduced by: a sum over the query's tokens, as the score is.
+    float penalty(std::size_t vectors) const {
+        if (settings.length_penalty == 0.0) return 0.0f;
+        return static_cast<float>(static_cast<double>(prepared.count) * settings.length_penalty * std::log1p(static_cast<double>(vectors)));
+    }
 };
 
 }  // namespace asterism

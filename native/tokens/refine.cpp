@@ -65,7 +65,7 @@ std::vector<Hit> TokenEngine::maxsim(Query& query, const Documents& documents, b
             float total = 0.0f;
             for (std::size_t j = 0; j < prepared.count; ++j) total += best[j];
             require(n == 0 || std::isfinite(total), "a document's score is no number");
-            hits[i] = {total, documents[i]};
+            hits[i] = {total - query.penalty(n), documents[i]};
         }
     });
     return hits;

@@ -106,6 +106,9 @@ std::vector<Hit> TokenEngine::retrieve_tokens(Query& query, std::vector<float>& 
         hits.push_back({sum.total, document});
         sum = {};
     }
+    if (settings.length_penalty != 0.0) {
+        for (Hit& hit : hits) hit.score -= penalty_of(query, hit.document);
+    }
     keep_best(hits, query.k);
     return hits;
 }

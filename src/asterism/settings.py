@@ -39,6 +39,7 @@ VIEWS: tuple[View, ...] = get_args(View)
 LARGEST = 2**31 - 1
 MOST_THREADS = 256
 K1, B = 1.2, 0.75  # chosen on cranfield, cisi and scifact, with the terms of TermCounting
+MOST_PENALTY = 10.0  # similarities are seldom above 1, and log(1 + vectors) is at least 0.69
 MOST_K1 = 1000.0  # beyond it, weights grow with the count; and float32 arithmetic stays far from its limits
 
 
@@ -167,6 +168,8 @@ class TokenSearch(Settings):
                  the mean over the query tokens that found something
     retrieved    XTR's k': tokens kept for each query token (imputation "kth")
     cluster_tokens   WARP's t' (imputation "cluster")
+    length_penalty   times log(1 + vectors of the document): taken from the mean similarity of a query token, because
+                 MaxSim favours long documents; try 0.03 with the default model (0: none)
     threads      that share one query (not used by search_many); does not change the result
     """
 
@@ -179,6 +182,7 @@ class TokenSearch(Settings):
     imputation: Imputation = "kth"
     retrieved: int = 0
     cluster_tokens: int = 0
+    length_penalty: float = 0.0
     threads: int = 1
 
     def __post_init__(self) -> None:
@@ -188,6 +192,8 @@ class TokenSearch(Settings):
         for name in ("probes", "candidates", "refine", "rescore", "retrieved", "cluster_tokens"):
             object.__setattr__(self, name, check_whole_number(name, getattr(self, name), 0))
         object.__setattr__(self, "threads", check_whole_number("threads", self.threads, 1, MOST_THREADS))
+        penalty = check_number("length_penalty", self.length_penalty, 0, MOST_PENALTY)
+        object.__setattr__(self, "length_penalty", penalty)
         if (
             isinstance(self.confidence, bool)
             or not isinstance(self.confidence, float | int)

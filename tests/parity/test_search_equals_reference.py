@@ -44,6 +44,7 @@ SEARCHES = [
     TokenSearch(method="xtr", probes=1, imputation="zero"),
     TokenSearch(method="xtr", probes=2, imputation="none"),
 ]
+SEARCHES += [replace(search, length_penalty=penalty) for search in SEARCHES for penalty in (0.03, 2.0)]
 
 
 @pytest.mark.parametrize("kernels", KERNELS)

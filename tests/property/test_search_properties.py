@@ -83,6 +83,48 @@ def test_probing_everything_with_floats_is_exact(
     assert sorted(ids) == list(range(len(vectors)))
 
 
+@pytest.mark.parametrize("bits", [4, 32])
+@QUIET
+@given(vectors=corpora, drawn=queries, penalty=st.floats(0, 10))
+def test_a_length_penalty_ranks_as_by_hand(
+    bits: int, vectors: TokenVectors, drawn: tuple[int, int], penalty: float, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Documents without vectors stay last; a search without a penalty is the search as it was."""
+    index = TokenIndex.build(tmp_path_factory.mktemp("p") / "x", vectors, bits=bits)
+    query, lengths = query_for(vectors, drawn), np.diff(vectors.offsets)
+    plain = index.search(query, len(vectors), TokenSearch(method="exact"))
+    before = np.empty(len(vectors), np.float32)
+    before[plain.ids] = plain.scores
+    truth = brute_force(vectors, query) if bits == 32 else before.astype(np.float64)
+    expected = truth - len(query) * penalty * np.log1p(lengths)
+    ids, scores = index.search(query, len(vectors), TokenSearch(method="exact", length_penalty=penalty))
+    np.testing.assert_allclose(scores, expected[ids], rtol=1e-5, atol=1e-4)
+    np.testing.assert_allclose(scores, np.sort(expected)[::-1], rtol=1e-5, atol=1e-4)
+    np.testing.assert_array_equal(np.sort(ids), np.arange(len(vectors)))
+    np.testing.assert_array_equal(index._searcher.scores(query, np.arange(len(vectors))), before)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@QUIET
+@given(vectors=corpora, drawn=queries, penalties=st.tuples(st.floats(0, 1), st.floats(0, 1)))
+def test_a_larger_length_penalty_never_raises_the_longest_document(
+    method: str,
+    vectors: TokenVectors,
+    drawn: tuple[int, int],
+    penalties: tuple[float, float],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    index = TokenIndex.build(tmp_path_factory.mktemp("p") / "x", vectors, bits=4)
+    lengths = np.diff(vectors.offsets)
+    longest, shorter = int(lengths.argmax()), np.flatnonzero(lengths < lengths.max())
+    ranks = []
+    for penalty in sorted(penalties):
+        wide = TokenSearch(method=method, probes=index.centroids, confidence=INFINITE, length_penalty=penalty)
+        ids = index.search(query_for(vectors, drawn), len(vectors), wide).ids.tolist()
+        ranks.append(sum(ids.index(other) < ids.index(longest) for other in shorter))
+    assert ranks[0] <= ranks[1]
+
+
 @pytest.mark.parametrize("bits", [1, 2, 4, 32])
 @pytest.mark.parametrize("method", METHODS)
 @QUIET
@@ -159,8 +201,8 @@ def test_threads_and_chunks_change_nothing(bits: int, tmp_path: Path) -> None:
             assert (index.path / file).read_bytes() == (whole.path / file).read_bytes(), index.path / file
     many = [make_query(64, 1 + i % 20, i) for i in range(30)]
     index = whole
-    for method in METHODS:
-        small = {"probes": 4, "candidates": 60, "refine": 20}
+    for method, penalty in itertools.product(METHODS, (0, 0.1)):
+        small = {"probes": 4, "candidates": 60, "refine": 20, "length_penalty": penalty}
         one = index.search_many(many, 10, TokenSearch(method=method, **small))
         for threads in (2, 3):
             several = index.search_many(many, 10, TokenSearch(method=method, **small), threads=threads)

@@ -68,6 +68,7 @@ class SearchSettings:
         imputation: str,
         retrieved: int,
         cluster_tokens: int,
+        length_penalty: float,
         threads: int,
     ) -> None: ...
 

@@ -5,6 +5,7 @@ All float operations are in float32 and in a fixed order, so that results can be
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -233,6 +234,14 @@ def compare_codes(
 def compare_floats(tokens: npt.NDArray[np.floating], query: Floats) -> Floats:
     """tokens (n, d) float16 or float32, query (q, d) -> (n, q)."""
     return _sum_lanes(tokens.astype(np.float32)[:, None, :] * query[None, :, :])
+
+
+def penalise_length(query_tokens: int, vectors: int, length_penalty: float) -> np.float32:
+    """What the score of a document with so many vectors is reduced by: a sum over query tokens, as the score is.
+
+    Taken from the mean similarity of a query token: length_penalty · log(1 + vectors).
+    """
+    return np.float32(query_tokens * length_penalty * math.log1p(vectors))
 
 
 def to_bytes(scores: Floats, low: Floats, factor: np.float32) -> Bytes:

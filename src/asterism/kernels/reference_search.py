@@ -49,6 +49,7 @@ class Plan:
     imputation: str
     retrieved: int
     cluster_tokens: int
+    length_penalty: float
 
 
 class ReferenceSearch:
@@ -94,6 +95,12 @@ class ReferenceSearch:
         """The places of the document's tokens."""
         return slice(int(self.index.offsets[document]), int(self.index.offsets[document + 1]))
 
+    def compute_penalties(self, documents: Ids) -> Floats:
+        """(n,) what the documents' scores are reduced by for their lengths."""
+        lengths = np.diff(self.index.offsets)[documents].tolist()
+        penalty = self.plan.length_penalty
+        return np.array([kernels.penalise_length(len(self.query), n, penalty) for n in lengths], np.float32)
+
     def probe(self, query_token: int, count: int) -> Ids:
         """(count,) the best centroids of a query token, best first, ties by number."""
         return np.argsort(-self.table[:-1, query_token], kind="stable")[:count]
@@ -103,16 +110,17 @@ class ReferenceSearch:
         low = self.table[-1]
         top = np.float32(max(0, (self.table[:-1].max(axis=0) - low).max()))
         factor = np.float32(255) / top if top > np.float32(1e-30) else np.float32(0)
+        unit = np.float32(1) / factor if factor > 0 else np.float32(0)
         table = kernels.to_bytes(self.table[:-1], low, factor)
         documents = self.documents
         if len(documents) > self.plan.candidates:
-            documents = self._gather_candidates(table, probes)
+            documents = self._gather_candidates(table, unit, probes)
         documents = documents[np.diff(self.index.offsets)[documents] > 0]
         totals = np.array(
             [kernels.interaction(table, self.index.centroids[self.slice_tokens(d)]) for d in documents], int
         )
-        documents, best = _find_best(documents, totals, self.plan.refine)
-        return documents, best * (np.float32(1) / factor if factor > 0 else np.float32(0))
+        estimates = totals.astype(np.float32) * unit - self.compute_penalties(documents)
+        return _find_best(documents, estimates, self.plan.refine)
 
     def refine(self, documents: Ids, estimates: Floats, keep: int) -> tuple[Ids, Floats]:
         """MaxSim, best estimates first, until the others are unlikely to reach the best `keep`."""
@@ -135,7 +143,7 @@ class ReferenceSearch:
                 break
         return _find_best(documents[: len(scores)], scores, keep)
 
-    def _gather_candidates(self, table: Bytes, probes: int) -> Ids:
+    def _gather_candidates(self, table: Bytes, unit: np.float32, probes: int) -> Ids:
         totals = np.zeros(len(self.index.offsets) - 1, np.int64)
         touched = np.zeros(len(totals), bool)
         for j in range(len(self.query)):
@@ -151,7 +159,8 @@ class ReferenceSearch:
                     touched[document] = True
                     totals[document] += gain[hit].max()
         found = np.flatnonzero(touched)
-        return _find_best(found, totals[found], self.plan.candidates)[0]
+        estimates = totals[found].astype(np.float32) * unit - self.compute_penalties(found)
+        return _find_best(found, estimates, self.plan.candidates)[0]
 
     def compare_tokens(self, tokens: slice, fine: bool) -> Floats:
         """Similarities (n, q) of consecutive tokens."""
@@ -165,12 +174,12 @@ class ReferenceSearch:
         return kernels.compare_codes(codes, index.scales[tokens], rows, index.format, self.bytes)
 
     def compute_maxsim(self, documents: Ids, fine: bool) -> Floats:
-        """(n,) Σ over query tokens of the maximum over the document's tokens."""
+        """(n,) Σ over query tokens of the maximum over the document's tokens, less the penalty for its length."""
         scores = np.empty(len(documents), np.float32)
         for i, document in enumerate(documents):
             best = self.compare_tokens(self.slice_tokens(document), fine).max(axis=0, initial=-np.inf)
             scores[i] = _sum_in_order(best)
-        return scores
+        return scores - self.compute_penalties(documents)
 
     def retrieve_tokens(self, probes: int) -> tuple[Ids, Floats]:
         """XTR: the best retrieved similarity of each query token in each document, the rest imputed."""
@@ -200,7 +209,7 @@ class ReferenceSearch:
             prefix[j + 1] = prefix[j] + value
         found_documents = np.flatnonzero((best > -np.inf).any(axis=0))
         scores = np.array([self._sum_imputed(best[:, d], prefix) for d in found_documents], np.float32)
-        return found_documents, scores
+        return found_documents, scores - self.compute_penalties(found_documents)
 
     def _sum_imputed(self, best: Floats, prefix: Floats) -> np.float32:
         total, following = np.float32(0), 0

@@ -50,7 +50,7 @@ class Share:
 class Explanation:
     """Why a document has its score: the sum of the matches' similarities, or of the shares of a hybrid search.
 
-    A dense score has no matches.
+    A dense score has no matches. `length_penalty` is subtracted from the sum of the matches.
     """
 
     query: str
@@ -59,6 +59,7 @@ class Explanation:
     score: float
     matches: tuple[Match, ...]
     shares: tuple[Share, ...] = ()
+    length_penalty: float = 0.0
 
     @property
     def imputed(self) -> float:
@@ -71,8 +72,10 @@ class Explanation:
         return {**asked, **document_to_json(self.document), **self.reasons_to_json()}
 
     def reasons_to_json(self) -> dict[str, Any]:
-        """What an explained hit has too: matches, and the shares of a hybrid score."""
-        found = {"matches": _matches_to_json(self.matches), "imputed": self.imputed}
+        """What an explained hit has too: matches, the penalty if there is one, and the shares of a hybrid score."""
+        found: dict[str, Any] = {"matches": _matches_to_json(self.matches), "imputed": self.imputed}
+        if self.length_penalty:
+            found["length_penalty"] = self.length_penalty
         return found | ({"shares": [share.to_json() for share in self.shares]} if self.shares else {})
 
 

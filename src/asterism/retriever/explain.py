@@ -36,14 +36,15 @@ class Explainer:
             score = plan.read_total(sum(share.share for share in shares))
             return Explanation(self._query, plan.method, self._document, score, (), shares)
         matches: tuple[Match, ...] = ()
-        score = seen.shares[plan.view]
+        score, penalty = seen.shares[plan.view], 0.0
         if seen.tokens is not None and len(seen.tokens.similarities):
             answers = _find_answers(seen.tokens, plan.tokens)
             matches = self._match_tokens(seen.tokens, answers)
-            score = sum_answers(answers, plan.tokens, seen.tokens.imputed)
+            penalty = seen.tokens.length_penalty
+            score = sum_answers(answers, plan.tokens, seen.tokens.imputed, penalty)
         elif seen.terms is not None:
             matches = self._match_terms(seen.terms)
-        return Explanation(self._query, plan.method, self._document, score, matches)
+        return Explanation(self._query, plan.method, self._document, score, matches, length_penalty=penalty)
 
     def _explain_share(self, view: View, seen: Seen, plan: SearchPlan) -> Share:
         matches: tuple[Match, ...] = ()

@@ -19,7 +19,7 @@ from .plan import SearchPlan
 
 @dataclass(frozen=True)
 class SeenTokens:
-    """Similarities (tokens, q) and the tokens' centroids (tokens,).
+    """Similarities (tokens, q), the tokens' centroids (tokens,), and what their number takes from the score.
 
     For XTR also the imputed similarity of each query token (q,) and the centroids that it probed.
     """
@@ -28,6 +28,7 @@ class SeenTokens:
     centroids: npt.NDArray[np.uint32]
     imputed: Floats
     probed: list[npt.NDArray[np.uint32]]
+    length_penalty: float
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,8 @@ def _see_tokens(asked: Asked, at: int, plan: SearchPlan, k: int) -> SeenTokens:
     probed: list[npt.NDArray[np.uint32]] = []
     if plan.method == "xtr":
         imputed, probed = searcher.retrieval(query, k, asked.eligible)
-    return SeenTokens(searcher.explain(query, at), searcher.read_centroids(at), imputed, probed)
+    penalty = searcher.penalise_length(query, at)
+    return SeenTokens(searcher.explain(query, at), searcher.read_centroids(at), imputed, probed, penalty)
 
 
 def _see_terms(asked: Asked, at: int) -> SeenTerms:

@@ -110,8 +110,9 @@ def find_candidates(asked: Asked, k: int, settings: HybridSearch) -> list[Candid
         # them takes most of the time.
         there.remove("multi")
     hits = {view: asked.search(view, max(depths[view], k)) for view in there}
-    estimated = asked.tokens.method == "xtr"  # scores from the retrieved tokens only, which are not reused
-    reusable = [view for view in there if view != "multi" or not estimated]
+    # Scores of XTR come from the retrieved tokens only; those with a penalty are not what `scores` returns.
+    plain = asked.tokens.method != "xtr" and not asked.tokens.length_penalty
+    reusable = [view for view in there if view != "multi" or plain]
     return [_join_candidates(hits, reusable, query) for query in range(asked.count)]
 
 

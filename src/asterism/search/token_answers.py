@@ -53,8 +53,10 @@ def find_xtr_answers(
     return answers
 
 
-def sum_answers(answers: list[Answer], settings: TokenSearch, imputed: Floats) -> float:
-    """The sum, in the engine's order and precision; for imputation "none" the mean of the found ones, times q.
+def sum_answers(answers: list[Answer], settings: TokenSearch, imputed: Floats, penalty: float) -> float:
+    """The sum, less `penalty`, in the engine's order and precision.
+
+    For imputation "none" the sum is the mean of the found answers, times q.
 
     Like the engine, takes the sum of imputed values (q,) between two found answers from prefix sums.
     """
@@ -71,4 +73,4 @@ def sum_answers(answers: list[Answer], settings: TokenSearch, imputed: Floats) -
     found = sum(not answer.imputed for answer in answers)
     if settings.method == "xtr" and settings.imputation == "none" and found:
         total = total / np.float32(found) * np.float32(len(answers))
-    return float(total)
+    return float(total - np.float32(penalty))

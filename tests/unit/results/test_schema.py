@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from jsonschema import ValidationError
 
-from asterism import Document, Retriever
+from asterism import Document, Retriever, TokenSearch
 from tests import layouts
 from tests.unit.cli.running import run
 from tests.unit.results.conftest import Validate
@@ -49,6 +49,18 @@ def test_answers_follow_the_schema(retriever: Retriever, method: str, validate: 
         both = reason.to_json().keys() & hit.keys()
         assert {key: hit[key] for key in both - {"score"}} == {key: reason.to_json()[key] for key in both - {"score"}}
         assert ("shares" in hit) == method.startswith("hybrid")
+
+
+def test_a_length_penalty_follows_the_schema(retriever: Retriever, validate: Validate) -> None:
+    settings = TokenSearch(length_penalty=0.03)
+    ranking = retriever.search("the quick light", settings=settings)
+    reasons = [retriever.explain(ranking.query, hit.id, settings=settings) for hit in ranking]
+    explained = ranking.to_json(reasons)
+    validate("ranking", explained)
+    assert [hit["length_penalty"] for hit in explained["hits"]] == [reason.length_penalty for reason in reasons]
+    validate("explanation", reasons[0].to_json())
+    with pytest.raises(ValidationError):
+        validate("explanation", {**reasons[0].to_json(), "length_penalty": 0})
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +72,24 @@ def test_an_explanation_of_xtr_has_the_score_to_the_bit(clustered: Retriever) ->
             for hit in hits[:8]:
                 explanation = clustered.explain(QUERIES[1], hit.id, k=k, settings=settings, filter=where)
                 assert explanation.score == hit.score
+
+
+PENALISED = [replace(settings, length_penalty=0.04) for settings in (TokenSearch(method="exact"), TokenSearch(), *XTR)]
+
+
+@pytest.mark.parametrize("settings", PENALISED, ids=lambda one: f"{one.method}-{one.imputation}-{one.probes}")
+def test_an_explanation_shows_the_length_penalty(clustered: Retriever, settings: TokenSearch) -> None:
+    for hit in clustered.search(QUERIES[1], 8, settings=settings):
+        explanation = clustered.explain(QUERIES[1], hit.id, k=8, settings=settings)
+        plain = clustered.explain(QUERIES[1], hit.id, k=8, settings=replace(settings, length_penalty=0))
+        assert explanation.score == hit.score
+        vectors = len(clustered.encoder.encode_document([hit.document.full_text]).multi[0])
+        taken = len(explanation.matches) * 0.04 * math.log1p(vectors)
+        assert explanation.length_penalty == pytest.approx(taken, rel=1e-6)
+        assert explanation.score == pytest.approx(plain.score - taken, rel=1e-5)
+        assert explanation.to_json()["length_penalty"] == explanation.length_penalty
+        assert explanation.matches == plain.matches
+        assert (plain.length_penalty, "length_penalty" in plain.to_json()) == (0, False)
 
 
 def test_explain_in_a_flat_index(few: Retriever) -> None:

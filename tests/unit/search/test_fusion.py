@@ -13,9 +13,14 @@ import numpy as np
 import pytest
 
 from asterism import Collection, HybridSearch, TermCounting, TokenSearch
+<<<<<<< HEAD
 from asterism.search.fusion import M3, choose_protocol, compute_ranks, weigh_views
 from asterism.search.profile import Profile, ViewProfile
 from asterism.settings import K1, VIEWS, Fusion
+=======
+from asterism.search.fusion import M3, choose_protocol, compute_ranks
+from asterism.settings import Fusion
+>>>>>>> aada326010b64add32271df36fc7f63ac3ac9761
 
 from .by_hand import Text, axis, candidates_in, collection_of, found_in, plan_of
 
@@ -131,6 +136,17 @@ def test_a_missing_component_is_computed(few: Collection) -> None:
     assert found_in(few, QUERY, plan, 1) == [("b", pytest.approx(sum(SCORES["b"])))]
     only = HybridSearch(fusion="m3-all", weights=(1, 1, 1), depth=1)
     assert found_in(few, QUERY, plan_of("hybrid", only), 1) == [("a", pytest.approx(sum(SCORES["a"])))]
+
+
+@pytest.mark.parametrize("fusion", FUSIONS)
+def test_a_length_penalty_of_the_token_search_only_chooses_candidates(few: Collection, fusion: Any) -> None:
+    """Scores that are known from the search and those that are added later are on one scale."""
+    for depth in (1, 4):
+        plain, penalised = (
+            found_in(few, QUERY, plan_of("hybrid", HybridSearch(fusion=fusion, depth=depth, tokens=tokens)))
+            for tokens in (TokenSearch(method="exact"), TokenSearch(method="exact", length_penalty=0.25))
+        )
+        assert plain == penalised
 
 
 def test_depth_is_a_number_for_each_view(few: Collection) -> None:

@@ -41,5 +41,6 @@ def fill_in_defaults(settings: TokenSearch, k: int, documents: int, tokens: int,
         "imputation": settings.imputation,
         "retrieved": settings.retrieved or RETRIEVED,
         "cluster_tokens": settings.cluster_tokens or count_warp_tokens(tokens, centroids, k),
+        "length_penalty": settings.length_penalty,
         "threads": settings.threads,
     }

@@ -113,6 +113,11 @@ class TokenSearcher:
         with report_damage(self.path):
             return self._engine.retrieval(np.asarray(query, np.float32), k, native, mask)
 
+    def penalise_length(self, query: FloatArray, document: int) -> float:
+        """What the length of a document takes from its score for a query (q, d), in a search with these settings."""
+        rows = self._locate(document)[1]
+        return float(reference.penalise_length(len(query), rows.stop - rows.start, self.settings.length_penalty))
+
     def read_centroids(self, document: int) -> npt.NDArray[np.uint32]:
         """(tokens,) the centroid of each of a document's vectors."""
         segment, rows = self._locate(document)

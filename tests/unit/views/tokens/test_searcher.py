@@ -35,9 +35,12 @@ def test_single_similarities_add_up_to_the_score_of_a_search(build: dict[str, An
     """Bit for bit, for every method."""
     vectors = vectors_for(build)
     collection = collection_of(tmp_path / "x", vectors, build, parts)
-    for tokens, method in [(1, "exact"), (9, "exact"), (9, "colbert"), (1, "xtr"), (9, "xtr")]:
+    for tokens, method, penalty in [
+        *[(1, "exact", 0), (9, "exact", 0.05), (9, "colbert", 0), (9, "colbert", 0.05)],
+        *[(1, "xtr", 0.05), (9, "xtr", 0)],
+    ]:
         query = make_query(24, tokens, tokens)
-        settings = TokenSearch(method=method, retrieved=30)
+        settings = TokenSearch(method=method, retrieved=30, length_penalty=penalty)
         hits = collection.search(query, len(vectors), settings).documents
         assert len(hits) == len(vectors)
         for document, score in hits:
@@ -50,9 +53,12 @@ def test_single_similarities_add_up_to_the_score_of_a_search(build: dict[str, An
                 answers = find_xtr_answers(
                     matched.similarities, matched.centroids, matched.imputed, matched.probed, settings.imputation
                 )
-                assert sum_answers(answers, settings, matched.imputed) == score
+                assert sum_answers(answers, settings, matched.imputed, matched.length_penalty) == score
             else:
-                assert sum_answers(find_maxsim_answers(matched.similarities), settings, matched.imputed) == score
+                answers = find_maxsim_answers(matched.similarities)
+                assert sum_answers(answers, settings, matched.imputed, matched.length_penalty) == score
+            taken = tokens * penalty * np.log1p(len(matched.similarities))
+            assert matched.length_penalty == pytest.approx(taken, rel=1e-6)
 
 
 def test_similarities_while_flat_are_those_of_the_vectors(tmp_path: Path) -> None:
