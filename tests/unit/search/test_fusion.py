@@ -13,14 +13,9 @@ import numpy as np
 import pytest
 
 from asterism import Collection, HybridSearch, TermCounting, TokenSearch
-<<<<<<< HEAD
 from asterism.search.fusion import M3, choose_protocol, compute_ranks, weigh_views
 from asterism.search.profile import Profile, ViewProfile
 from asterism.settings import K1, VIEWS, Fusion
-=======
-from asterism.search.fusion import M3, choose_protocol, compute_ranks
-from asterism.settings import Fusion
->>>>>>> aada326010b64add32271df36fc7f63ac3ac9761
 
 from .by_hand import Text, axis, candidates_in, collection_of, found_in, plan_of
 
