@@ -14,7 +14,7 @@ FOLDERS := $(shell find src -type d -not -name __pycache__)
 
 .PHONY: demo test test-all test-parity test-forged lint sanitize clean
 .PHONY: bench-environments bench-token-search bench-growth bench-fixed
-.PHONY: bench-encode bench-encode-memory bench-int8-quality bench-updates bench-lexical bench-dense bench-small-adds
+.PHONY: bench-encode bench-encode-memory bench-int8-quality bench-updates bench-lexical bench-dense bench-hybrid bench-small-adds
 
 DATA ?= ../shared/data
 BENCH := .bench
@@ -107,6 +107,10 @@ bench-updates: $(BENCH_PYTHON)
 # The first time most of it is encoding.
 bench-dense: $(BENCH_PYTHON)
 	$(BENCH_PYTHON) benchmarks/dense.py --data $(DATA) --work $(BENCH)
+
+# Most of the first run is encoding the documents.
+bench-hybrid: $(BENCH_PYTHON)
+	$(BENCH_PYTHON) benchmarks/hybrid.py --data $(DATA)/insuranceqa_en --work $(BENCH)
 
 bench-small-adds: $(BENCH_PYTHON)
 	$(BENCH_PYTHON) benchmarks/small_adds.py

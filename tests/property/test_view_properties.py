@@ -18,6 +18,7 @@ from asterism import (
     HybridSearch,
     LexicalWeights,
     Representations,
+    TermCounting,
     TokenBuild,
     TokenVectors,
     Views,
@@ -28,7 +29,7 @@ from asterism.search.plan import SearchPlan
 D, VOCABULARY = 8, 12
 SINGLE = ["exact", "colbert", "xtr", "dense", "lexical"]
 FUSIONS = ["linear", "rrf", *M3]
-K1, B = 0.9, 0.75
+K1, B = TermCounting().k1, TermCounting().b
 
 
 @dataclass

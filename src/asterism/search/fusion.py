@@ -42,7 +42,7 @@ M3 = {
     "m3-long-all": Protocol({"dense": 200}, (0.15, 0.5, 0.35)),
 }
 EVERY_VIEW = dict.fromkeys(VIEWS, DEPTH)
-STANDARD = Protocol(EVERY_VIEW, (1.0, 1.0, 1.0))  # on top of what each view is worth
+STANDARD = Protocol(dict.fromkeys(VIEWS, 100), (1.0, 1.0, 1.0))  # on top of what each view is worth
 COUNTED = Protocol(EVERY_VIEW, (1.0, 1.0, 1.0))  # lexical scores as shares of the largest possible one
 WEIGHED = Protocol(EVERY_VIEW, (1.0, 0.3, 1.0))  # a model's own weights, as in BGE-M3
 RANKS = Protocol(EVERY_VIEW, (1.0, 1.0, 1.0))
