@@ -252,7 +252,7 @@ def _check_weights(given: Any) -> tuple[float, float, float]:
     try:
         dense, lexical, multi = (float(weight) for weight in given)
         right = all(0 <= weight < math.inf for weight in (dense, lexical, multi)) and dense + lexical + multi > 0
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         right = False
     if not right:
         raise SettingError(f"weights is {given!r}, expected three numbers for dense, lexical and multi, not all 0")

@@ -62,23 +62,26 @@ class CollectionWriter:
         self._snapshot = snapshot
         self._known_base: Base | None = base
         self._views = views
+        self._has_new_views = False  # decided, but not stored yet
         self._policy = policy
         self._threads = count_threads(views.multi.threads if views.multi is not None else 0)
 
-    def put_language(self, language: str) -> None:
-        """Store the language that the first documents have; call it before they are added.
+    @property
+    def views(self) -> Views:
+        """The views that documents must be encoded for, with the language that was decided."""
+        return self._views
 
-        The manifest comes first: its copy, which a repair may need, has the language as soon as there are documents.
-        """
-        if self._views.counting is None:
-            return
-        views = replace(self._views, counting=replace(self._views.counting, language=language))
+    def decide_language(self, language: str) -> None:
+        """The language that the first documents have; stored by the commit that adds them, so not if that fails."""
+        if self._views.counting is not None:
+            self._views = replace(self._views, counting=replace(self._views.counting, language=language))
+            self._has_new_views = True
+
+    def _write_views(self) -> None:
+        """The manifest's copy, which a repair may need, comes before the commit."""
         with self._catalog.reading() as reader:
             model = reader.fact("model")
-        write_collection_manifest(self._folder, views.to_json(), model)
-        with self._catalog.writing() as edit:
-            edit.put_fact("views", views.to_json())
-        self._views = views
+        write_collection_manifest(self._folder, self._views.to_json(), model)
 
     def admit(self, documents: Sequence[Document], update: bool) -> Admitted:
         """Refuse ids that cannot be added; call it before encoding."""
@@ -123,13 +126,18 @@ class CollectionWriter:
             first = maker.state.next_number
             part, size = maker.write_segment(np.arange(first, first + len(documents)), content)
             state = add_part(maker.state, part, len(documents), len(replaced))
+            if self._has_new_views:
+                self._write_views()
             with self._catalog.writing() as edit:
+                if self._has_new_views:
+                    edit.put_fact("views", self._views.to_json())
                 if replaced:
                     edit.bury(replaced)
                 if moved:
                     edit.remove(moved)
                 edit.insert(first, documents)
                 state = edit.put_state(state)
+        self._has_new_views = False
         self._known_base = base.with_segment(state, maker.codec, maker.dense_dimensions, size)
         self._settle_if_much()
 

@@ -19,6 +19,7 @@ from ..representations import LexicalWeights, Representations, TokenVectors
 from ..search.profile import FEWEST_PAIRS, UNMEASURED, Matrix, Pairs, Profile
 from ..settings import View
 from ..storage.facts import Facts
+from ..storage.faults import damaged
 from ..views.lexical.searcher import LexicalSearcher
 from .represent import encode_views, needs_model
 
@@ -77,6 +78,8 @@ def choose_documents(collection: Collection, count: int) -> list[Document]:
         ids = reader.read_all_ids()
         chosen = nsmallest(2 * count, ids, key=lambda number: blake2b(ids[number].encode()).digest())
         documents = reader.documents(chosen)
+    if len(documents) < len(chosen):
+        raise damaged(collection.path, "has a catalog that lists documents it cannot find")
     return [documents[number] for number in chosen if documents[number].text.strip()][:count]
 
 

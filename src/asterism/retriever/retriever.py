@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -153,9 +153,9 @@ class Retriever:
         with self._collection.writing() as writer:
             for batch in split_batches(documents, self._collection.policy):
                 admitted = writer.admit(batch, update)  # before anything is encoded
-                if self._views.undecided:
-                    writer.put_language(detect_language([document.full_text for document in batch]))
-                writer.add_admitted(admitted, encode_batch(batch, self._views, self._encoder, progress, done))
+                if writer.views.undecided:
+                    writer.decide_language(detect_language([document.full_text for document in batch]))
+                writer.add_admitted(admitted, encode_batch(batch, writer.views, self._encoder, progress, done))
                 done += len(batch)
             writer.settle()
             if is_outgrown(self._collection, writer.documents):
@@ -175,7 +175,8 @@ class Retriever:
 
     def _store_profile(self, writer: CollectionWriter) -> Profile:
         found = measure_profile(self._collection, self._views, self._encoder)
-        writer.put_fact(PROFILE, found.to_json())
+        kept = found if found.pairs else replace(self.profile, documents=found.documents)  # what was measured stays
+        writer.put_fact(PROFILE, kept.to_json())
         return found
 
     def update(self, documents: Iterable[Document], *, progress: Progress | None = None) -> int:

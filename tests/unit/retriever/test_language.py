@@ -85,7 +85,7 @@ def test_a_process_that_opened_the_empty_index_sees_the_language(put: Put) -> No
 
 
 def test_a_writer_that_fails_before_its_first_documents(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The language is stored before anything is encoded, so a second writer uses the same."""
+    """Nothing is decided by documents that were not added: the next ones may have another language."""
     made = put([], **WORDS)
 
     def fail(*_: object) -> None:
@@ -96,9 +96,10 @@ def test_a_writer_that_fails_before_its_first_documents(put: Put, monkeypatch: p
         with pytest.raises(KeyboardInterrupt):
             made.add(ENGLISH)
     with Retriever.open(made.path) as second:
-        assert (len(second), second.info()["language"], stored(second)) == (0, "en", ("en", "en"))
-        second.add(ENGLISH)
-        assert second.search("hour").ids == ["cats"]
+        assert (len(second), second.info()["language"], stored(second)) == (0, "auto", ("auto", "auto"))
+        second.add(GERMAN)
+        assert (second.info()["language"], stored(second)) == ("de", ("de", "de"))
+        assert second.search("Hund").ids == made.search("Hunde").ids == ["haus"]
         second.check()
 
 
