@@ -269,7 +269,7 @@ def test_a_view_that_was_not_measured_has_a_usual_profile(measured: Profile) -> 
 
 
 FORGED: list[tuple[str, Any]] = [
-    *(("gap", value) for value in (math.nan, math.inf, -0.5, 0, 1e-13, 1e13, "1", None, True, [1])),
+    *(("gap", value) for value in (math.nan, math.inf, -0.5, 0, 1e-13, 1e13, 10**400, "1", None, True, [1])),
     *(("background", value) for value in (math.nan, -math.inf, 1e13, "0", None, False, {})),
     *(("worth", value) for value in (math.nan, -0.1, 1.1, "1", None)),
 ]
