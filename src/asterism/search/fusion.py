@@ -106,8 +106,8 @@ def find_candidates(asked: Asked, k: int, settings: HybridSearch) -> list[Candid
     depths = choose_protocol(settings, asked.counted).candidates
     there = [view for view in depths if view in asked.searchers]
     if settings.fusion == "standard" and len(there) == len(VIEWS) and settings.tokens is None:
-        # Documents that only token vectors would find are missed by none of the measured collections, and looking for
-        # them takes most of the time.
+        # Looking for documents that only token vectors find takes most of the time, and changed nDCG@10 by at most 0.1
+        # on the measured collections.
         there.remove("multi")
     hits = {view: asked.search(view, max(depths[view], k)) for view in there}
     # Scores of XTR come from the retrieved tokens only; those with a penalty are not what `scores` returns.
@@ -140,7 +140,7 @@ def score_candidates(
     if "multi" in scores:
         scores["multi"] = np.maximum(scores["multi"] / np.float32(len(asked.queries["multi"][query])), LEAST)
     if settings.fusion == "standard":
-        shares = _standardise(asked, query, candidates.documents, scores, weights, settings, profile)
+        shares = _standardise(asked, query, candidates.documents, scores, settings, profile)
     elif settings.fusion == "rrf":
         shares = {
             view: np.float32(weights[view]) / (RRF_CONSTANT + compute_ranks(values)) for view, values in scores.items()
@@ -159,7 +159,6 @@ def _standardise(
     query: int,
     documents: Numbers,
     scores: Mapping[View, Floats],
-    weights: Mapping[View, float],
     settings: HybridSearch,
     profile: Profile,
 ) -> dict[View, Floats]:
@@ -168,13 +167,9 @@ def _standardise(
     A view weighs what it is worth in the index, or as the settings say; one that reads the query with the model, also
     how well the model can read it.
     """
-    measured = {view: profile.get(view) for view in scores}
-    total = {
-        view: weights[view]
-        * (measured[view].worth if settings.weights is None else 1.0)
-        * (1.0 if view == "lexical" and asked.counted else profile.trust(asked.readable[query]))
-        for view in scores
-    }
+    weights = dict(zip(VIEWS, weigh_views(settings, asked.counted, profile), strict=True))
+    trust = profile.trust(asked.readable[query])
+    total = {view: weights[view] * (1.0 if view == "lexical" and asked.counted else trust) for view in scores}
     whole = max(sum(total.values()), 1e-9)
     shares = {}
     for view, values in scores.items():
@@ -183,7 +178,7 @@ def _standardise(
             value /= math.sqrt(asked.find_largest_lexical(query))
         if view == "multi":
             value -= profile.length_penalty * np.log1p(asked.count_vectors(documents))
-        one = measured[view]
+        one = profile.get(view)
         shares[view] = np.asarray(total[view] / whole * (value - one.background) / one.gap, np.float32)
     return shares
 

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import DamagedIndex
 from ..settings import VIEWS, View
 from ..storage.facts import Facts
 from ..storage.faults import damaged
@@ -95,7 +94,7 @@ class Profile:
             facts.number("midpoint", LARGEST),
         )
         if min(found.length_penalty, found.readable, found.slope) < 0:
-            raise DamagedIndex(f"{facts.where} has a negative number, expected none")
+            raise damaged(facts.where, "has a negative number, expected none")
         return found
 
     def get(self, view: View) -> ViewProfile:

@@ -95,7 +95,7 @@ def test_the_length_penalty_is_a_share_of_the_gap_of_token_vectors(measured: Pro
 
 
 def hill(share: float) -> float:
-    """1 for a share of 1, half of the largest slope's reach at 0.6, next to nothing below 0.3."""
+    """1 for a share of 1, about a half at 0.6, next to nothing below 0.3."""
     return (1 + 0.6**6) / (1 + (0.6 / share) ** 6)
 
 
