@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from heapq import nsmallest
 from typing import TYPE_CHECKING
@@ -13,22 +14,22 @@ import numpy.typing as npt
 
 from ..collection.collection import Collection
 from ..collection.kept_views import Views
+from ..collection.snapshot import Snapshot
 from ..documents.document import Document
 from ..documents.held_out import take_out_sentence
 from ..representations import LexicalWeights, Representations, TokenVectors
-from ..search.profile import FEWEST_PAIRS, UNMEASURED, Matrix, Pairs, Profile
-from ..settings import View
+from ..search.asked import Asked
+from ..search.profile import FEWEST_PAIRS, UNMEASURED, Matrix, Pairs, Profile, Vector
+from ..settings import TokenSearch, View, count_threads
 from ..storage.facts import Facts
 from ..storage.faults import damaged
-from ..views.lexical.searcher import LexicalSearcher
 from .represent import encode_views, needs_model
 
 if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
     from ..encoders.encoder import Encoder
 
 FACT = "profile"
-FEWEST, MOST = 16, 128  # documents that are compared
-SHARE = 8  # one in so many documents, within these limits: measuring costs a fraction of indexing
+FEWEST, USUAL, MOST = 16, 128, 512  # documents that are compared
 OUTGROWN = 2  # measured again at this multiple of the documents
 LONGEST = 2000  # characters of a document that are compared
 SEED = 7
@@ -50,63 +51,109 @@ def measure_profile(collection: Collection, views: Views, encoder: Callable[[], 
     """The profile of the newest state; a usual one, of 0 pairs, if the documents are too few or too short to tell."""
     snapshot = collection.snapshot()
     unmeasured = replace(UNMEASURED, documents=snapshot.state.documents)
-    wanted = min(MOST, max(FEWEST, snapshot.state.documents // SHARE))
-    pairs = _take_out_sentences(choose_documents(collection, wanted))
-    if len(pairs) < FEWEST_PAIRS:
+    taken = take_out_sentences(choose_documents(collection, count_documents(snapshot.state.documents)))
+    if len(taken) < FEWEST_PAIRS:
         return unmeasured
-    sentences, rests = [sentence for sentence, _ in pairs], [rest for _, rest in pairs]
-    asked = encode_views(sentences, "query", views, views.names, encoder)
-    found = encode_views(rests, "document", views, views.names, encoder)
-    scores: dict[View, Matrix] = {}
-    if asked.dense is not None and found.dense is not None:
-        scores["dense"] = asked.dense.astype(np.float64) @ found.dense.T.astype(np.float64)
-    if asked.lexical is not None and found.lexical is not None and snapshot.lexical is not None:
-        scores["lexical"] = _compare_terms(snapshot.lexical, asked, found.lexical)
-    vectors = np.zeros(len(pairs), np.int64)
-    if asked.multi is not None and found.multi is not None:
-        scores["multi"] = compare_token_vectors(asked.multi, found.multi)
-        vectors = np.diff(found.multi.offsets)
+    sentences, rests = [one.sentence for one in taken], [one.rest for one in taken]
+    queries = encode_views(sentences, "query", views, views.names, encoder)
+    asked = Asked(snapshot, queries, views.names, TokenSearch(), None, count_threads(0))
+    pairs = compare(asked, queries, encode_views(rests, "document", views, views.names, encoder))
+    if not pairs.suffice:
+        return unmeasured
+    rivals = find_rivals(snapshot, queries, np.array([one.number for one in taken]), pairs)
     readable = 1.0
     if needs_model(views, views.names):
         readable = float(encoder().measure_readable(rests).mean())
-    return Pairs(scores, vectors, snapshot.state.documents, readable).measure() or unmeasured
+    return pairs.measure(rivals, snapshot.state.documents, readable)
 
 
-def choose_documents(collection: Collection, count: int) -> list[Document]:
-    """About `count` documents, by a hash of their ids: neither order nor batches of additions change the choice."""
+def count_documents(documents: int) -> int:
+    """How many of so many are compared: half of a small index; of a large one, where sentences seldom find, more."""
+    return max(FEWEST, min(documents // 2, max(USUAL, min(documents // 64, MOST))))
+
+
+@dataclass(frozen=True)
+class TakenOut:
+    """A sentence, the rest of its document, and the number of the document."""
+
+    sentence: str
+    rest: str
+    number: int
+
+
+def choose_documents(collection: Collection, count: int) -> dict[int, Document]:
+    """About `count` documents by number, by a hash of their ids: neither order nor batches change the choice."""
     with collection.reading() as reader:
         ids = reader.read_all_ids()
         chosen = nsmallest(2 * count, ids, key=lambda number: blake2b(ids[number].encode()).digest())
         documents = reader.documents(chosen)
     if len(documents) < len(chosen):
         raise damaged(collection.path, "has a catalog that lists documents it cannot find")
-    return [documents[number] for number in chosen if documents[number].text.strip()][:count]
+    with_text = [number for number in chosen if documents[number].text.strip()]
+    return {number: documents[number] for number in with_text[:count]}
 
 
-def _take_out_sentences(documents: Sequence[Document]) -> list[tuple[str, str]]:
-    """Pairs of a sentence and the rest of its document, of the documents that are long enough."""
-    pairs = []
-    for document in documents:
+def take_out_sentences(documents: Mapping[int, Document]) -> list[TakenOut]:
+    """One of each document that is long enough."""
+    found = []
+    for number, document in documents.items():
         rng = np.random.default_rng([SEED, *blake2b(document.id.encode(), digest_size=8).digest()])
         taken = take_out_sentence(document.text[:LONGEST], rng)
         if taken is not None:
             title = f"{document.title} " if document.title else ""
-            pairs.append((taken[0], title + taken[1]))
-    return pairs
+            found.append(TakenOut(taken[0], title + taken[1], number))
+    return found
 
 
-def _compare_terms(searcher: LexicalSearcher, asked: Representations, found: LexicalWeights) -> Matrix:
-    """(queries, documents): a model's weights, or BM25 as in the index, on the scale of a standardised score."""
-    queries, bm25 = searcher.prepare(asked), searcher.bm25
+def compare(asked: Asked, queries: Representations, rests: Representations) -> Pairs:
+    """Every sentence with the rest of every document, by each view."""
+    scores: dict[View, Matrix] = {}
+    if queries.dense is not None and rests.dense is not None:
+        scores["dense"] = queries.dense.astype(np.float64) @ rests.dense.T.astype(np.float64)
+    if rests.lexical is not None and "lexical" in asked.searchers:
+        scores["lexical"] = compare_terms(asked, rests.lexical)
+    vectors = np.zeros(len(rests), np.int64)
+    if queries.multi is not None and rests.multi is not None:
+        scores["multi"] = compare_token_vectors(queries.multi, rests.multi)
+        vectors = np.diff(rests.multi.offsets)
+    return Pairs(scores, vectors)
+
+
+def find_rivals(
+    snapshot: Snapshot, queries: Representations, own: npt.NDArray[np.int64], pairs: Pairs
+) -> dict[View, Vector]:
+    """(n,) by view: the best score that a document of the index other than the sentence's own has for it."""
+    tokens = TokenSearch(length_penalty=pairs.length_penalty)
+    asked = Asked(snapshot, queries, list(pairs.scores), tokens, snapshot.kept, count_threads(0))
+    found: dict[View, Vector] = {}
+    for view in pairs.scores:
+        hits = asked.search(view, 2)
+        numbers = np.where(hits.ids >= 0, snapshot.numbers[hits.ids], -1)
+        others = np.where((numbers >= 0) & (numbers != own[:, None]), hits.scores, -np.inf)
+        found[view] = others.max(axis=1, initial=-np.inf).astype(np.float64) / find_scales(asked, view)
+    return found
+
+
+def find_scales(asked: Asked, view: View) -> Vector:
+    """(n,) what a view's scores are divided by before they are standardised."""
+    if view == "multi":
+        return np.array([len(query) for query in asked.queries[view]], np.float64)
+    if view == "lexical" and asked.counted:
+        return np.array([math.sqrt(asked.find_largest_lexical(query)) for query in range(asked.count)])
+    return np.ones(asked.count)
+
+
+def compare_terms(asked: Asked, rests: LexicalWeights) -> Matrix:
+    """(queries, documents): a model's weights, or BM25 as in the index."""
+    queries = asked.queries["lexical"]
     known = np.unique(queries.terms)
-    if bm25 is None:
-        return spread_terms(queries, known) @ spread_terms(found, known).T
-    counts = spread_terms(found, np.unique(found.terms))
-    lengths = np.repeat(counts.sum(axis=1), np.diff(found.offsets))
-    weighted = LexicalWeights(found.offsets, found.terms, bm25.weigh(found.weights, lengths))
     weights = spread_terms(queries, known)
-    largest = np.maximum((bm25.k1 + 1) * weights.sum(axis=1, keepdims=True), 1e-9)
-    return np.asarray(weights @ spread_terms(weighted, known).T / np.sqrt(largest))
+    if asked.bm25 is None:
+        return weights @ spread_terms(rests, known).T
+    counts = spread_terms(rests, np.unique(rests.terms))
+    lengths = np.repeat(counts.sum(axis=1), np.diff(rests.offsets))
+    weighted = LexicalWeights(rests.offsets, rests.terms, asked.bm25.weigh(rests.weights, lengths))
+    return np.asarray(weights @ spread_terms(weighted, known).T / find_scales(asked, "lexical")[:, None])
 
 
 def spread_terms(entries: LexicalWeights, known: npt.NDArray[np.int64]) -> Matrix:

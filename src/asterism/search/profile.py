@@ -1,7 +1,7 @@
 """How to read the scores of one index: the scale of each view and what it is worth there.
 
 Measured without judgements: a sentence is taken out of a document, and each view looks for the rest of the document
-by the sentence (see `retriever/profiling.py`).
+by the sentence, among all other documents of the index (see `retriever/profiling.py`).
 """
 
 from __future__ import annotations
@@ -23,18 +23,23 @@ RIDGE = 0.05
 LEAST_SLOPE = 0.5
 FEWEST_PAIRS = 4  # fewer say nothing about the scale of a view
 PRIOR = 3  # pairs that every view is taken to have found: few pairs are weak evidence that a view is worse
-HALF = 0.6  # of what the best view finds: a view that finds less is worth little, one that finds more nearly all
-STEEP = 6  # how sharply its worth falls there
+HALF = 0.65  # of what the best view finds: a view that finds less is worth little, one that finds more nearly all
+STEEP = 8  # how sharply its worth falls there
 TRUST_POWER = 4
 LENGTH = 0.14  # of a gap, by which a document's token similarity grows with the logarithm of its vectors by chance
 
 Matrix = npt.NDArray[np.float64]
+Vector = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class ViewProfile:
-    """background: the mean score of a random pair; gap: how far above it a sentence's own document scores;
-    found: the share of sentences whose own document scores highest; worth: the view's weight, 1 for the best view.
+    """How one view scores.
+
+    background  the mean score of a random pair
+    gap         how far above it a sentence's own document scores
+    worth       the view's weight, 1 for the best view
+    found       the share of sentences whose own document scores highest in the index
     """
 
     background: float
@@ -125,36 +130,44 @@ UNMEASURED = Profile(  # as with the default model on English texts
 class Pairs:
     """Scores (n, n) by view: sentence i with the rest of document j, which is its own for i = j.
 
-    vectors (n,) of each document; readable: see Profile; documents: how many the index has.
+    vectors (n,) of each document.
     """
 
     scores: Mapping[View, Matrix]
     vectors: npt.NDArray[np.int64]
-    documents: int
-    readable: float = 1.0
     _own: npt.NDArray[np.bool_] = field(init=False)
+    _gaps: dict[View, float] = field(init=False)
 
     def __post_init__(self) -> None:
         """Mark the pairs that belong together."""
         self._own = np.eye(len(self.vectors), dtype=bool)
+        enough = len(self._own) >= FEWEST_PAIRS
+        self._gaps = {view: self._find_gap(values) for view, values in self.scores.items()} if enough else {}
 
-    def measure(self) -> Profile | None:
-        """The profile of the index; None if there are too few pairs, or a view does not tell documents apart."""
-        if len(self._own) < FEWEST_PAIRS:
-            return None
-        gaps = {view: self._find_gap(values) for view, values in self.scores.items()}
-        if min(gaps.values()) < SMALLEST_GAP:
-            return None
-        penalty = LENGTH * gaps.get("multi", 0.0)
+    @property
+    def suffice(self) -> bool:
+        """Whether there are enough pairs, and every view tells documents apart."""
+        return min(self._gaps.values(), default=0.0) >= SMALLEST_GAP
+
+    @property
+    def length_penalty(self) -> float:
+        """See Profile."""
+        return LENGTH * self._gaps.get("multi", 0.0)
+
+    def measure(self, rivals: Mapping[View, Vector], documents: int, readable: float = 1.0) -> Profile:
+        """Rivals (n,) by view: the best score of any other document of the index, less the length penalty.
+
+        Only for pairs that suffice. documents: how many the index has; readable: see Profile.
+        """
         corrected = dict(self.scores)
         if "multi" in corrected:
-            corrected["multi"] = corrected["multi"] - penalty * np.log1p(self.vectors)
-        found = {view: int(self._find_own(values).sum()) for view, values in corrected.items()}
+            corrected["multi"] = corrected["multi"] - self.length_penalty * np.log1p(self.vectors)
+        found = {view: int((values[self._own] > rivals[view]).sum()) for view, values in corrected.items()}
         best = PRIOR + max(found.values())
         views = {
             view: ViewProfile(
                 self._mean_of_others(values),
-                gaps[view],
+                self._gaps[view],
                 judge_worth((PRIOR + found[view]) / best),
                 found[view] / len(self._own),
             )
@@ -163,7 +176,7 @@ class Pairs:
         total = sum(one.worth * (corrected[view] - one.background) / one.gap for view, one in views.items())
         total = np.asarray(total / sum(one.worth for one in views.values()))
         slope, midpoint = fit_logistic(total[self._own], total[~self._own])
-        return Profile(views, self.documents, len(self._own), penalty, self.readable, slope, midpoint)
+        return Profile(views, documents, len(self._own), self.length_penalty, readable, slope, midpoint)
 
     def _mean_of_others(self, scores: Matrix) -> float:
         return float(scores[~self._own].mean())
@@ -173,17 +186,13 @@ class Pairs:
         above = float(np.median(scores[self._own])) - self._mean_of_others(scores)
         return max(above, float(scores[~self._own].std()))
 
-    def _find_own(self, scores: Matrix) -> npt.NDArray[np.bool_]:
-        """(n,) which sentences score highest with their own document."""
-        return np.asarray(scores[self._own] > np.where(self._own, -np.inf, scores).max(axis=1))
-
 
 def judge_worth(share: float) -> float:
     """What a view is worth that finds this share of what the best view finds: from 0 to 1, a Hill function."""
     return float((1 + HALF**STEEP) * share**STEEP / (share**STEEP + HALF**STEEP))
 
 
-def fit_logistic(right: Matrix, random: Matrix) -> tuple[float, float]:
+def fit_logistic(right: Vector, random: Vector) -> tuple[float, float]:
     """Totals (n,) of right and (m,) of random documents -> slope and midpoint of P(right) = 1 / (1 + e^(-s(t - m))).
 
     Both count as equally likely beforehand. Maximum likelihood with a weak prior, by Newton's method; the slope stays

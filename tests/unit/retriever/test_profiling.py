@@ -20,8 +20,9 @@ from asterism.retriever.profiling import (
     measure_profile,
     spread_terms,
 )
+from asterism.search.asked import Asked
 from asterism.search.profile import UNMEASURED, Pairs
-from asterism.settings import K1, View
+from asterism.settings import K1, TokenSearch, View
 from asterism.terms.counting import count_query_words, count_words
 from tests import layouts
 from tests.unit.retriever.all_views import PutWith
@@ -55,17 +56,17 @@ def measured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 def test_the_profile_is_that_of_sentences_and_rests(measured: Retriever, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once more, from the encoder's representations: the mean of the largest similarities, cosines, and terms."""
     taken: list[Any] = []
-    keep = profiling._take_out_sentences
-    monkeypatch.setattr(profiling, "_take_out_sentences", lambda found: taken.append(keep(found)) or taken[-1])
+    keep = profiling.take_out_sentences
+    monkeypatch.setattr(profiling, "take_out_sentences", lambda found: taken.append(keep(found)) or taken[-1])
     found = measured.measure()
-    (pairs,) = taken
+    pairs = [(one.sentence, one.rest) for one in taken[0]]
     assert len(pairs) == 16
     documents = {document.id: document for document in measured}
     for sentence, rest in pairs:
         (whole,) = [one for one in documents.values() if sentence in one.text and (one.title or "") in rest]
         assert set(f"{whole.title} {whole.text}".split()) == set(sentence.split()) | set(rest.split())
-    asked = measured.encoder.encode_query([sentence for sentence, _ in pairs])
-    rests = measured.encoder.encode_document([rest for _, rest in pairs])
+    sentences, texts = [sentence for sentence, _ in pairs], [rest for _, rest in pairs]
+    asked, rests = measured.encoder.encode_query(sentences), measured.encoder.encode_document(texts)
     scores: dict[View, np.ndarray] = {
         "dense": np.array([[q @ d for d in rests.dense] for q in asked.dense]),
         "multi": np.array(
@@ -74,12 +75,14 @@ def test_the_profile_is_that_of_sentences_and_rests(measured: Retriever, monkeyp
                 for i in range(len(pairs))
             ]
         ),
-        "lexical": weigh_terms(measured, pairs, asked, rests),
+        "lexical": weigh_terms(measured, sentences, texts, asked, rests),
     }
     vectors = np.array([len(rests.multi[j]) for j in range(len(pairs))])
-    readable = measured.encoder.measure_readable([rest for _, rest in pairs]).mean()
-    expected = Pairs(scores, vectors, 30, readable).measure()
-    assert expected is not None
+    readable = measured.encoder.measure_readable(texts).mean()
+    compared = Pairs(scores, vectors)
+    owners = [next(one.id for one in documents.values() if sentence in one.text) for sentence, _ in pairs]
+    rivals = find_rivals(measured, sentences, owners, compared.length_penalty)
+    expected = compared.measure(rivals, 30, readable)
     assert (found.documents, found.pairs, found.readable) == (30, 16, pytest.approx(readable))
     assert found.slope == pytest.approx(expected.slope, rel=1e-4)
     assert found.midpoint == pytest.approx(expected.midpoint, abs=1e-4)
@@ -90,32 +93,47 @@ def test_the_profile_is_that_of_sentences_and_rests(measured: Retriever, monkeyp
         assert found.views[view].background == pytest.approx(one.background, rel=1e-4, abs=1e-6)
 
 
+def find_rivals(made: Retriever, sentences: list[str], owners: list[str], penalty: float) -> dict[View, np.ndarray]:
+    """(sentences,) by view: the best score of another document; token vectors as the index has them."""
+    asked, texts = made.encoder.encode_query(sentences), [document.full_text for document in made]
+    whole = made.encoder.encode_document(texts)
+    rankings = made.search_many(sentences, 2, method="colbert", settings=TokenSearch(length_penalty=penalty))
+    best = [
+        next(hit.score for hit in ranking if hit.id != owner) for ranking, owner in zip(rankings, owners, strict=True)
+    ]
+    others = np.array([[document.id != owner for document in made] for owner in owners])
+    return {
+        "dense": np.where(others, asked.dense @ whole.dense.T, -np.inf).max(axis=1),
+        "lexical": np.where(others, weigh_terms(made, sentences, texts, asked, whole), -np.inf).max(axis=1),
+        "multi": np.array(best) / np.diff(asked.multi.offsets),
+    }
+
+
 def weigh_terms(
-    made: Retriever, pairs: list[tuple[str, str]], asked: Representations, rests: Representations
+    made: Retriever, sentences: list[str], rests: list[str], asked: Representations, content: Representations
 ) -> np.ndarray:
-    """Products of a model's weights; or BM25 with the statistics of the index, by the root of what is possible."""
+    """(sentences, rests): products of a model's weights; or BM25 as in the index, by the root of what is possible."""
 
     def weights(entries: LexicalWeights, row: int) -> dict[int, float]:
         part = slice(entries.offsets[row], entries.offsets[row + 1])
         return dict(zip(entries.terms[part].tolist(), entries.weights[part].tolist(), strict=True))
 
     if made.info()["terms"] == "model":
-        queries = [weights(asked.lexical, i) for i in range(len(pairs))]
-        found = [weights(rests.lexical, i) for i in range(len(pairs))]
+        queries = [weights(asked.lexical, i) for i in range(len(sentences))]
+        found = [weights(content.lexical, i) for i in range(len(rests))]
         return np.array([[sum(w * d.get(t, 0.0) for t, w in q.items()) for d in found] for q in queries])
     language = made.info()["language"]
     corpus = count_words([document.full_text for document in made], language)
     texts = [weights(corpus, i) for i in range(len(made))]
     mean = sum(sum(text.values()) for text in texts) / len(texts)
-    sentences, found_rests = zip(*pairs, strict=True)
-    counted = [count_query_words(sentences, language), count_words(found_rests, language)]
-    scores = np.zeros((len(pairs), len(pairs)))
-    for i in range(len(pairs)):
+    counted = [count_query_words(sentences, language), count_words(rests, language)]
+    scores = np.zeros((len(sentences), len(rests)))
+    for i in range(len(sentences)):
         query = weights(counted[0], i)
         frequency = {term: sum(term in text for text in texts) for term in query}
         rarity = {t: math.log(1 + (len(texts) - df + 0.5) / (df + 0.5)) for t, df in frequency.items()}
         possible = (K1 + 1) * sum(count * rarity[term] for term, count in query.items())
-        for j in range(len(pairs)):
+        for j in range(len(rests)):
             rest = weights(counted[1], j)
             share = 0.25 + 0.75 * sum(rest.values()) / mean
             parts = [
@@ -140,7 +158,7 @@ def test_terms_score_as_in_the_index(measured: Retriever) -> None:
     snapshot = measured.collection.snapshot()
     assert snapshot.lexical is not None
     assert content.lexical is not None
-    found = profiling._compare_terms(snapshot.lexical, asked, content.lexical)
+    found = profiling.compare_terms(Asked(snapshot, asked, ["lexical"], TokenSearch(), None, 1), content.lexical)
     prepared = snapshot.lexical.prepare(asked)
     for i in range(3):
         scores = snapshot.lexical.scores(prepared[i], np.arange(30))
@@ -155,7 +173,8 @@ def test_a_query_without_words_scores_nothing(measured: Retriever) -> None:
     none = LexicalWeights([0, 0, 2, 2], [3, 5], [1.0, 1.0])
     some = LexicalWeights([0, 2, 2], [3, 5], [1.0, 2.0])
     assert snapshot.lexical is not None
-    found = profiling._compare_terms(snapshot.lexical, Representations(3, lexical=none), some)
+    queries = Representations(3, lexical=none)
+    found = profiling.compare_terms(Asked(snapshot, queries, ["lexical"], TokenSearch(), None, 1), some)
     assert found.shape == (3, 2)
     assert (found[[0, 2]] == 0).all()
     assert (found[:, 1] == 0).all()
@@ -190,6 +209,14 @@ def test_compare_token_vectors(seed: int) -> None:
 # --- which documents ---
 
 
+@pytest.mark.parametrize(
+    ("documents", "expected"),
+    [(0, 16), (20, 16), (33, 16), (240, 120), (256, 128), (8_000, 128), (27_413, 428), (40_000, 512), (10**7, 512)],
+)
+def test_how_many_documents_are_compared(documents: int, expected: int) -> None:
+    assert profiling.count_documents(documents) == expected
+
+
 def test_neither_order_nor_batches_change_the_choice(put_with: PutWith, tokens: Path) -> None:
     documents = write_documents(24)
     once = put_with(tokens, documents, views=["lexical"])
@@ -199,7 +226,9 @@ def test_neither_order_nor_batches_change_the_choice(put_with: PutWith, tokens: 
     for start in range(0, 24, 5):
         several.update(documents[start : start + 5])
     several.delete(["gone"])
-    chosen = [[document.id for document in choose_documents(one.collection, 6)] for one in (once, turned, several)]
+    chosen = [
+        [document.id for document in choose_documents(one.collection, 6).values()] for one in (once, turned, several)
+    ]
     assert chosen[0] == chosen[1] == chosen[2]
     assert len(set(chosen[0])) == 6
     assert once.measure() == turned.measure()
@@ -207,16 +236,16 @@ def test_neither_order_nor_batches_change_the_choice(put_with: PutWith, tokens: 
 
 def test_a_larger_choice_begins_with_the_smaller_one(put_with: PutWith, tokens: Path) -> None:
     made = put_with(tokens, write_documents(24), views=["lexical"])
-    ids = [document.id for document in choose_documents(made.collection, 100)]
+    ids = [document.id for document in choose_documents(made.collection, 100).values()]
     assert set(ids) == {f"d{i}" for i in range(24)}
     for count in (0, 1, 5, 24):
-        assert [document.id for document in choose_documents(made.collection, count)] == ids[:count]
+        assert [document.id for document in choose_documents(made.collection, count).values()] == ids[:count]
 
 
 def test_documents_without_text_are_not_chosen(put_with: PutWith, tokens: Path) -> None:
     empty = [Document(f"e{i}", " \n" if i % 2 else "", "a title") for i in range(8)]
     made = put_with(tokens, [*write_documents(8), *empty], views=["lexical"])
-    assert {document.id for document in choose_documents(made.collection, 16)} == {f"d{i}" for i in range(8)}
+    assert {document.id for document in choose_documents(made.collection, 16).values()} == {f"d{i}" for i in range(8)}
 
 
 def test_ids_of_any_script_are_chosen(put_with: PutWith, tokens: Path) -> None:
@@ -249,10 +278,10 @@ def test_batches_of_one_add_are_measured_once(put_with: PutWith, tokens: Path, m
     keep = profiling.choose_documents
     monkeypatch.setattr(profiling, "choose_documents", lambda *given: calls.append(given[1]) or keep(*given))
     made = put_with(tokens, write_documents(300), views=["lexical"])  # more than a batch
-    assert calls == [300 // 8]
+    assert calls == [128]
     made.update(write_documents(40))
     made.add([])
-    assert calls == [300 // 8]
+    assert calls == [128]
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3])

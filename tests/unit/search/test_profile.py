@@ -28,6 +28,25 @@ def make_scores(own: float, others: float, seed: int, count: int = COUNT) -> np.
     return made
 
 
+def find_rivals(scores: np.ndarray) -> np.ndarray:
+    """(count,) the best of the other documents."""
+    return np.array([max(scores[i, j] for j in range(len(scores)) if j != i) for i in range(len(scores))])
+
+
+def measure(
+    scores: Mapping[View, np.ndarray],
+    lengths: np.ndarray | None = None,
+    rivals: Mapping[View, np.ndarray] | None = None,
+    **facts: Any,
+) -> Profile:
+    """The profile of an index that has these documents alone, or other rivals."""
+    pairs = Pairs(scores, LENGTHS if lengths is None else lengths)
+    assert pairs.suffice
+    lengthy = pairs.length_penalty * np.log1p(pairs.vectors)
+    best = {view: find_rivals(values - lengthy if view == "multi" else values) for view, values in scores.items()}
+    return pairs.measure({**best, **(rivals or {})}, **{"documents": 5, **facts})
+
+
 def find_found(scores: np.ndarray) -> int:
     """How many sentences have no other document that scores as high as their own."""
     return sum(all(scores[i, i] > scores[i, j] for j in range(len(scores)) if j != i) for i in range(len(scores)))
@@ -46,9 +65,7 @@ SCORES: dict[View, np.ndarray] = {
 
 @pytest.fixture(scope="module")
 def measured() -> Profile:
-    found = Pairs(SCORES, LENGTHS, 1000, 0.9).measure()
-    assert found is not None
-    return found
+    return measure(SCORES, documents=1000, readable=0.9)
 
 
 @pytest.fixture(scope="module")
@@ -75,8 +92,7 @@ def test_the_gap_is_how_far_own_documents_are_above_the_others(measured: Profile
 def test_the_gap_is_at_least_the_deviation_of_the_others() -> None:
     """Where own documents do not score higher, scores keep their order and their scale."""
     upside_down = -SCORES["dense"]
-    found = Pairs({"dense": upside_down}, LENGTHS, 5).measure()
-    assert found is not None
+    found = measure({"dense": upside_down})
     assert found.views["dense"].gap == pytest.approx(np.std(list_others(upside_down)), rel=1e-12)
 
 
@@ -89,14 +105,13 @@ def test_the_background_is_the_mean_of_the_others(
 
 def test_the_length_penalty_is_a_share_of_the_gap_of_token_vectors(measured: Profile) -> None:
     assert measured.length_penalty == pytest.approx(0.14 * measured.views["multi"].gap, rel=1e-12)
-    without = Pairs({"dense": SCORES["dense"]}, LENGTHS, 5).measure()
-    assert without is not None
+    without = measure({"dense": SCORES["dense"]})
     assert without.length_penalty == 0
 
 
 def hill(share: float) -> float:
-    """1 for a share of 1, about a half at 0.6, next to nothing below 0.3."""
-    return (1 + 0.6**6) / (1 + (0.6 / share) ** 6)
+    """1 for a share of 1, about a half at 0.65, next to nothing below 0.4."""
+    return (1 + 0.65**8) / (1 + (0.65 / share) ** 8)
 
 
 def test_worth_is_a_hill_function_of_the_share_of_found_documents(
@@ -113,45 +128,50 @@ def test_worth_is_a_hill_function_of_the_share_of_found_documents(
 def test_a_tie_is_not_a_find() -> None:
     tied = make_scores(0.7, 0.2, 1)
     tied[0, 1] = tied[0, 0]
-    found = Pairs({"dense": SCORES["dense"], "lexical": tied}, LENGTHS, 5).measure()
-    assert found is not None
+    found = measure({"dense": SCORES["dense"], "lexical": tied})
     assert found.views["lexical"].worth == pytest.approx(hill((2 + COUNT) / (3 + COUNT)))
 
 
+def test_any_document_of_the_index_is_a_rival() -> None:
+    """A sentence's own document must score higher than all others, not only than those that were chosen."""
+    rivals = find_rivals(SCORES["dense"])
+    rivals[:5] = 2
+    found = measure({"dense": SCORES["dense"], "lexical": SCORES["dense"]}, rivals={"dense": rivals})
+    assert found.views["lexical"].found == 1
+    assert found.views["dense"].found == (COUNT - 5) / COUNT
+    assert found.views["dense"].worth == pytest.approx(hill((3 + COUNT - 5) / (3 + COUNT)))
+
+
 def test_a_view_that_finds_nothing_keeps_some_worth() -> None:
-    found = Pairs({"dense": SCORES["dense"], "lexical": -SCORES["dense"]}, LENGTHS, 5).measure()
-    assert found is not None
+    found = measure({"dense": SCORES["dense"], "lexical": -SCORES["dense"]})
     assert found.views["lexical"].worth == pytest.approx(hill(3 / (3 + COUNT)))
 
 
 def test_views_that_find_the_same_are_worth_the_same() -> None:
-    found = Pairs({"dense": SCORES["dense"], "lexical": 100 * SCORES["dense"] - 7}, LENGTHS, 5).measure()
-    assert found is not None
+    found = measure({"dense": SCORES["dense"], "lexical": 100 * SCORES["dense"] - 7})
     assert found.views["lexical"].worth == found.views["dense"].worth == 1
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3])
 def test_too_few_pairs_tell_nothing(count: int) -> None:
-    assert Pairs({"dense": make_scores(0.7, 0.2, 1, count)}, np.ones(count, np.int64), 5).measure() is None
+    assert not Pairs({"dense": make_scores(0.7, 0.2, 1, count)}, np.ones(count, np.int64)).suffice
 
 
 def test_four_pairs_are_enough() -> None:
-    found = Pairs({"dense": make_scores(0.7, 0.2, 1, 4)}, np.ones(4, np.int64), 5).measure()
-    assert found is not None
+    found = measure({"dense": make_scores(0.7, 0.2, 1, 4)}, np.ones(4, np.int64))
     assert found.pairs == 4
 
 
 @pytest.mark.parametrize("constant", [0.0, 0.5, -1.0])
 def test_a_view_that_does_not_tell_documents_apart(constant: float) -> None:
     flat = np.full((COUNT, COUNT), constant)
-    assert Pairs({"dense": SCORES["dense"], "lexical": flat}, LENGTHS, 5).measure() is None
+    assert not Pairs({"dense": SCORES["dense"], "lexical": flat}, LENGTHS).suffice
 
 
 def test_order_and_scale_of_the_pairs_do_not_matter(measured: Profile) -> None:
     order = np.random.default_rng(0).permutation(COUNT)
     mixed = {view: values[np.ix_(order, order)] for view, values in SCORES.items()}
-    found = Pairs(mixed, LENGTHS[order], 1000, 0.9).measure()
-    assert found is not None
+    found = measure(mixed, LENGTHS[order])
     assert found.slope == pytest.approx(measured.slope)
     for view in VIEWS:
         assert found.views[view].gap == pytest.approx(measured.views[view].gap)
