@@ -293,3 +293,29 @@ def test_info_of_a_collection_without_a_model(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["documents"] == 1
+
+
+@pytest.mark.parametrize("row", ["views", "model"])
+def test_a_lost_row_of_views_or_model(tmp_path: Path, row: str) -> None:
+    """It comes back from the manifest's copy; no view is lost with it."""
+    path = tmp_path / "x.ast"
+    made(path, {"a": "the first fox", "b": "another one"}).close()
+    connection = sqlite3.connect(path / CATALOG)
+    connection.execute("DELETE FROM facts WHERE name = ?", (row,))
+    connection.commit()
+    connection.close()
+    if row == "views":
+        with pytest.raises(DamagedIndex, match="has lost the row of its views"):
+            Collection.open(path)
+    else:
+        collection = Collection.open(path)
+        with pytest.raises(DamagedIndex, match="has lost the row of its views or of its model"):
+            collection.check()
+        collection.close()
+    done = repaired(path)
+    assert (done.catalog, done.dropped, done.represented, done.lost) == (True, (), 0, 0)
+    collection = Collection.open(path)
+    assert collection.views() == Views(lexical="words")
+    assert collection.facts("model") == {"name": "none"}
+    assert collection.snapshot().state.documents == 2
+    collection.close()

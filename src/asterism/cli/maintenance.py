@@ -47,13 +47,19 @@ def repair(folder: Folder, model: Model = None, as_json: Json = False, quiet: Qu
         documents = len(retriever)
     if as_json:
         damaged = {"catalog": done.catalog, "dropped": list(done.dropped)}
-        counts = {"represented": done.represented, "lost": done.lost}
+        counts = {"represented": done.represented, "lost": done.lost, "forgotten": list(done.forgotten)}
         print_json({"path": str(folder), "documents": documents, **damaged, **counts})
         return
-    if not (done.catalog or done.dropped or done.represented):
+    for name in done.forgotten:
+        print_note(
+            f"{folder}: forgot its {name} for hybrid search, which could not be read: run `asterism tune`", quiet
+        )
+    if not (done.catalog or done.dropped or done.represented or done.forgotten):
         print_note(f"{folder}: nothing was damaged, all {documents:,} documents are there", quiet)
         return
-    damage = ", ".join(["the catalog"] * done.catalog + list(done.dropped)) or "the list of deleted documents"
+    damage = (
+        ", ".join(["the catalog"] * done.catalog + [*done.dropped, *done.forgotten]) or "the list of deleted documents"
+    )
     print_note(f"{folder}: repaired {damage}; {done.represented:,} documents were encoded again", quiet)
     lost = f"; {done.lost:,} were lost with their texts: add them again" if done.lost else ""
     print_note(f"{folder}: {documents:,} documents are there{lost}", quiet)

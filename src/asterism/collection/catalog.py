@@ -164,8 +164,12 @@ class CatalogReader:
         report = [row[0] for row in self._connection.execute("PRAGMA integrity_check(1)")]
         if report != ["ok"]:
             raise damaged(self.path, f"is damaged ({str(report[0]).splitlines()[-1]})")
+        names = set()
         for row in self._connection.execute("SELECT name, value, crc32 FROM facts"):
             read_fact(row, self.path)
+            names.add(row[0])
+        if not {"views", "model"} <= names and "settings" not in names:  # the first format had settings instead
+            raise damaged(self.path, "has lost the row of its views or of its model")
         balance = 0  # expected fields minus stored fields, as a sum of hashes, which does not depend on their order
         for number, document in self.iterate_documents():
             balance += sum(hash(repr((*entry, number))) for entry in list_fields(document.metadata))

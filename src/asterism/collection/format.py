@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..storage.facts import Facts
+from ..storage.faults import damaged
 from ..storage.manifest import write_manifest
 from .catalog import CatalogReader
 from .kept_views import Views
@@ -18,8 +19,10 @@ REPAIR = "repair"  # the name of the fact that marks an unfinished repair
 
 def read_views(reader: CatalogReader) -> Views:
     """The views given to `create`; the first format had only token vectors."""
-    stored = reader.fact("views")
-    kept = {"views": stored} if stored else {"views": {"multi": reader.fact("settings")}}
+    stored, first = reader.fact("views"), reader.fact("settings")
+    if not stored and not first:
+        raise damaged(reader.path, "has lost the row of its views")
+    kept = {"views": stored or {"multi": first}}
     return Facts(kept, f"{reader.path}: its facts").read("views", Views.from_json)
 
 

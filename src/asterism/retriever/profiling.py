@@ -30,7 +30,6 @@ if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
 
 FACT = "profile"
 FEWEST, USUAL, MOST = 16, 128, 512  # documents that are compared
-OUTGROWN = 2  # measured again at this multiple of the documents
 LONGEST = 2000  # characters of a document that are compared
 SEED = 7
 
@@ -41,17 +40,24 @@ def read_profile(collection: Collection) -> Profile | None:
     return Profile.from_facts(Facts(stored, f"{collection.path}: its {FACT}")) if stored else None
 
 
-def is_outgrown(collection: Collection, documents: int) -> bool:
-    """Whether the profile is missing, or is of an index of at most half as many documents."""
-    measured = collection.facts(FACT).get("documents")
-    return documents >= OUTGROWN * measured if isinstance(measured, int) and measured > 0 else documents > 0
+def is_outgrown(collection: Collection) -> bool:
+    """Whether the profile is missing, or as many documents have been added since as there were, new or in place of old.
+
+    A profile of an earlier version does not know how many had been added.
+    """
+    state, stored = collection.snapshot().state, collection.facts(FACT)
+    documents, added = (one if type(one := stored.get(name)) is int else 0 for name in ("documents", "added"))
+    if documents <= 0:
+        return state.documents > 0
+    return (state.next_number - added if added else state.documents - documents) >= documents
 
 
 def measure_profile(collection: Collection, views: Views, encoder: Callable[[], Encoder]) -> Profile:
     """The profile of the newest state; a usual one, of 0 pairs, if the documents are too few or too short to tell."""
     snapshot = collection.snapshot()
-    unmeasured = replace(UNMEASURED, documents=snapshot.state.documents)
-    taken = take_out_sentences(choose_documents(collection, count_documents(snapshot.state.documents)))
+    documents, added = snapshot.state.documents, snapshot.state.next_number
+    unmeasured = replace(UNMEASURED, documents=documents, added=added)
+    taken = take_out_sentences(choose_documents(collection, count_documents(documents)))
     if len(taken) < FEWEST_PAIRS:
         return unmeasured
     sentences, rests = [one.sentence for one in taken], [one.rest for one in taken]
@@ -64,7 +70,7 @@ def measure_profile(collection: Collection, views: Views, encoder: Callable[[], 
     readable = 1.0
     if needs_model(views, views.names):
         readable = float(encoder().measure_readable(rests).mean())
-    return pairs.measure(rivals, snapshot.state.documents, readable)
+    return replace(pairs.measure(rivals, readable), documents=documents, added=added)
 
 
 def count_documents(documents: int) -> int:

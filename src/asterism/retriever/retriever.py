@@ -31,7 +31,7 @@ from .jobs import is_unfinished
 from .model import LazyEncoder, choose_views, describe_model, load_model, load_same_model
 from .profiling import FACT as PROFILE
 from .profiling import is_outgrown, measure_profile
-from .repair import repair_index
+from .repair import check_search_facts, repair_index
 from .represent import Progress, encode_batch
 from .search_runner import FUSION, SearchRunner
 
@@ -158,15 +158,15 @@ class Retriever:
                 writer.add_admitted(admitted, encode_batch(batch, writer.views, self._encoder, progress, done))
                 done += len(batch)
             writer.settle()
-            if is_outgrown(self._collection, writer.documents):
+            if is_outgrown(self._collection):
                 self._store_profile(writer)
         return done
 
     def measure(self, *, keep: bool = True) -> Profile:
         """Measure how to read the scores of each view, for hybrid search; usual values if there is too little text.
 
-        Done by itself whenever the index has doubled: sentences are taken out of some documents, and each view looks
-        for the rest by them. keep: whether the index keeps the result.
+        Done by itself whenever as many documents have been added as there were: sentences are taken out of some, and
+        each view looks for the rest by them. keep: whether the index keeps the result.
         """
         if not keep:
             return measure_profile(self._collection, self._views, self._encoder)
@@ -175,7 +175,7 @@ class Retriever:
 
     def _store_profile(self, writer: CollectionWriter) -> Profile:
         found = measure_profile(self._collection, self._views, self._encoder)
-        kept = found if found.pairs else replace(self.profile, documents=found.documents)  # what was measured stays
+        kept = found if found.pairs else replace(self.profile, documents=found.documents, added=found.added)
         writer.put_fact(PROFILE, kept.to_json())
         return found
 
@@ -290,6 +290,7 @@ class Retriever:
     def check(self) -> None:
         """Read every file and compare its checksum; raises DamagedIndex for the first that is wrong."""
         self._collection.check()
+        check_search_facts(self._collection)
 
     @classmethod
     def repair(cls, path: str | os.PathLike[str], model: str | os.PathLike[str] | None = None) -> Repair:

@@ -27,6 +27,7 @@ from ..settings import (
     check_whole_number,
     count_threads,
 )
+from ..storage.facts import Facts
 from ..views.eligible import Mask
 from ..views.hits import SearchHits
 from .checks import check_id, check_query
@@ -41,6 +42,13 @@ FUSION = "fusion"  # the name of the fact with the default settings of hybrid se
 
 Filter = Mapping[str, Any] | None
 SearchSettings = TokenSearch | HybridSearch | None
+
+
+def read_fusion(collection: Collection) -> HybridSearch:
+    """The stored settings of hybrid search; the defaults if there are none."""
+    return Facts({FUSION: collection.facts(FUSION)}, f"{collection.path}: its facts").read(
+        FUSION, HybridSearch.from_json
+    )
 
 
 class SearchRunner:
@@ -61,7 +69,7 @@ class SearchRunner:
 
     def read_fusion(self) -> HybridSearch:
         """The default settings of hybrid search."""
-        return HybridSearch.from_json(self._collection.facts(FUSION))
+        return read_fusion(self._collection)
 
     def read_profile(self) -> Profile:
         """How to read the scores of each view."""

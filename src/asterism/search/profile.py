@@ -65,6 +65,7 @@ class ViewProfile:
 class Profile:
     """By view, its profile; `pairs` of sentence and document were compared when the index had `documents`.
 
+    added            documents that had been added by then, including those that were replaced or deleted; 0 if unknown
     length_penalty   taken from the mean token similarity, times log(1 + vectors of the document)
     readable         the share of the documents' tokens that the model can read
     slope, midpoint  of the logistic function from totals to calibrated scores
@@ -77,6 +78,7 @@ class Profile:
     readable: float = 1.0
     slope: float = 4.0
     midpoint: float = 0.5
+    added: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """The form for the catalog."""
@@ -97,6 +99,7 @@ class Profile:
             facts.number("readable", 1),
             facts.number("slope", LARGEST),
             facts.number("midpoint", LARGEST),
+            facts.whole("added") if facts.has("added") else 0,
         )
         if min(found.length_penalty, found.readable, found.slope) < 0:
             raise damaged(facts.where, "has a negative number, expected none")
@@ -154,10 +157,10 @@ class Pairs:
         """See Profile."""
         return LENGTH * self._gaps.get("multi", 0.0)
 
-    def measure(self, rivals: Mapping[View, Vector], documents: int, readable: float = 1.0) -> Profile:
+    def measure(self, rivals: Mapping[View, Vector], readable: float = 1.0) -> Profile:
         """Rivals (n,) by view: the best score of any other document of the index, less the length penalty.
 
-        Only for pairs that suffice. documents: how many the index has; readable: see Profile.
+        Only for pairs that suffice. readable: see Profile.
         """
         corrected = dict(self.scores)
         if "multi" in corrected:
@@ -176,7 +179,14 @@ class Pairs:
         total = sum(one.worth * (corrected[view] - one.background) / one.gap for view, one in views.items())
         total = np.asarray(total / sum(one.worth for one in views.values()))
         slope, midpoint = fit_logistic(total[self._own], total[~self._own])
-        return Profile(views, documents, len(self._own), self.length_penalty, readable, slope, midpoint)
+        return Profile(
+            views,
+            pairs=len(self._own),
+            length_penalty=self.length_penalty,
+            readable=readable,
+            slope=slope,
+            midpoint=midpoint,
+        )
 
     def _mean_of_others(self, scores: Matrix) -> float:
         return float(scores[~self._own].mean())

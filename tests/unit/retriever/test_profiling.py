@@ -82,7 +82,7 @@ def test_the_profile_is_that_of_sentences_and_rests(measured: Retriever, monkeyp
     compared = Pairs(scores, vectors)
     owners = [next(one.id for one in documents.values() if sentence in one.text) for sentence, _ in pairs]
     rivals = find_rivals(measured, sentences, owners, compared.length_penalty)
-    expected = compared.measure(rivals, 30, readable)
+    expected = compared.measure(rivals, readable)
     assert (found.documents, found.pairs, found.readable) == (30, 16, pytest.approx(readable))
     assert found.slope == pytest.approx(expected.slope, rel=1e-4)
     assert found.midpoint == pytest.approx(expected.midpoint, abs=1e-4)
@@ -260,17 +260,37 @@ def test_measured_again_when_doubled_and_not_before(put_with: PutWith, tokens: P
     made = put_with(tokens, write_documents(20))
     first = made.profile
     assert (first.documents, first.pairs) == (20, 16)
-    made.add(write_documents(19, 20))
+    made.add(write_documents(9, 20))
     made.update(write_documents(10))
     made.delete(["d0"])
     made.compact()
     assert made.profile == first
     made.add(write_documents(2, 39))
-    assert (made.profile.documents, made.profile != first) == (40, True)
+    assert (made.profile.documents, made.profile.added, made.profile != first) == (30, 41, True)
     with Retriever.open(made.path) as opened:
         assert opened.profile == made.profile
         opened.check()
         assert opened.measure() == made.profile  # at any time, with the same result
+
+
+def test_measured_again_when_all_were_replaced(put_with: PutWith, tokens: Path) -> None:
+    made = put_with(tokens, write_documents(20))
+    first = made.profile
+    made.update([Document(one.id, other.text) for one, other in zip(made, write_documents(20, 500), strict=True)])
+    assert (made.profile.documents, made.profile.added) == (20, 40)
+    assert made.profile.views != first.views
+
+
+def test_a_profile_of_an_earlier_version(put_with: PutWith, tokens: Path) -> None:
+    """It does not know how many documents had been added: measured when the index has doubled."""
+    made = put_with(tokens, write_documents(20))
+    stored = made.profile.to_json()
+    del stored["added"]
+    made.collection.put_fact("profile", stored)
+    made.update(write_documents(20))
+    assert made.profile.added == 0
+    made.add(write_documents(20, 20))
+    assert (made.profile.documents, made.profile.added) == (40, 60)
 
 
 def test_batches_of_one_add_are_measured_once(put_with: PutWith, tokens: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,7 +307,7 @@ def test_batches_of_one_add_are_measured_once(put_with: PutWith, tokens: Path, m
 @pytest.mark.parametrize("count", [0, 1, 2, 3])
 def test_a_tiny_index_has_usual_scales(put_with: PutWith, m3: Path, count: int) -> None:
     made = put_with(m3, write_documents(count))
-    assert made.profile == replace(UNMEASURED, documents=count)
+    assert made.profile == replace(UNMEASURED, documents=count, added=count)
     assert made.measure().pairs == 0
     assert made.info()["readable"] is None
     assert len(made.search("the quick fox")) == count
@@ -298,7 +318,7 @@ def test_a_tiny_index_has_usual_scales(put_with: PutWith, m3: Path, count: int) 
 def test_empty_and_short_texts_tell_nothing(put_with: PutWith, m3: Path) -> None:
     texts = ["", " ", "fox", "the fox.", "a\nb", "?!"] * 4
     made = put_with(m3, [Document(f"{i}", text) for i, text in enumerate(texts)])
-    assert made.profile == replace(UNMEASURED, documents=24)
+    assert made.profile == replace(UNMEASURED, documents=24, added=24)
     assert len(made.search("fox", 50)) == 24
 
 
@@ -323,11 +343,11 @@ def test_all_are_deleted(put_with: PutWith, m3: Path) -> None:
     assert made.profile.pairs
     made.delete([f"d{i}" for i in range(12)])
     before = made.profile
-    assert made.measure() == UNMEASURED
+    assert made.measure() == replace(UNMEASURED, added=12)
     assert made.profile == replace(before, documents=0)  # what was measured stays
     assert made.search("the quick fox").ids == []
     made.compact()
-    assert made.measure() == UNMEASURED
+    assert made.measure() == replace(UNMEASURED, added=12)
     made.check()
     made.add(write_documents(30, 50))
     assert made.profile.documents == 30
@@ -377,6 +397,33 @@ def test_a_forged_profile_is_damage(put_with: PutWith, m3: Path) -> None:
         made.search("fox")
     for method in METHODS.values():
         assert made.search(write_documents(1)[0].text, method=method).ids
+    made.add(write_documents(1, 40))
+
+
+@pytest.mark.parametrize("fact", [{"fusion": "magic"}, {"weights": "many"}, {"colour": 1}], ids=repr)
+def test_forged_settings_of_hybrid_search_are_damage(put_with: PutWith, m3: Path, fact: dict[str, Any]) -> None:
+    made = put_with(m3, write_documents(12))
+    made.collection.put_fact("fusion", fact)
+    for use in (lambda: made.search("fox"), made.check, lambda: made.weights):
+        with pytest.raises(DamagedIndex, match="fusion"):
+            use()
+
+
+def test_a_repair_forgets_what_cannot_be_read(put_with: PutWith, m3: Path) -> None:
+    made = put_with(m3, write_documents(12))
+    before = made.profile
+    made.collection.put_fact("profile", {"documents": 12})
+    made.collection.put_fact("fusion", {"fusion": "magic"})
+    with pytest.raises(DamagedIndex):
+        made.check()
+    done = Retriever.repair(made.path)
+    assert (done.forgotten, done.dropped, done.represented, done.catalog) == (("profile", "fusion"), (), 0, False)
+    assert Retriever.repair(made.path).forgotten == ()
+    with Retriever.open(made.path) as opened:
+        opened.check()
+        assert opened.search("fox")
+        opened.add([])
+        assert opened.profile == before
 
 
 def test_fusion_uses_the_profile(put_with: PutWith, m3: Path) -> None:

@@ -37,14 +37,14 @@ def measure(
     scores: Mapping[View, np.ndarray],
     lengths: np.ndarray | None = None,
     rivals: Mapping[View, np.ndarray] | None = None,
-    **facts: Any,
+    readable: float = 1.0,
 ) -> Profile:
     """The profile of an index that has these documents alone, or other rivals."""
     pairs = Pairs(scores, LENGTHS if lengths is None else lengths)
     assert pairs.suffice
     lengthy = pairs.length_penalty * np.log1p(pairs.vectors)
     best = {view: find_rivals(values - lengthy if view == "multi" else values) for view, values in scores.items()}
-    return pairs.measure({**best, **(rivals or {})}, **{"documents": 5, **facts})
+    return pairs.measure({**best, **(rivals or {})}, readable)
 
 
 def find_found(scores: np.ndarray) -> int:
@@ -65,7 +65,7 @@ SCORES: dict[View, np.ndarray] = {
 
 @pytest.fixture(scope="module")
 def measured() -> Profile:
-    return measure(SCORES, documents=1000, readable=0.9)
+    return measure(SCORES, readable=0.9)
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def corrected() -> dict[View, np.ndarray]:
 
 
 def test_what_it_was_measured_on(measured: Profile) -> None:
-    assert (measured.documents, measured.pairs, measured.readable) == (1000, COUNT, 0.9)
+    assert (measured.pairs, measured.readable) == (COUNT, 0.9)
     assert set(measured.views) == set(VIEWS)
 
 
@@ -323,7 +323,7 @@ def test_forged_facts_are_refused(measured: Profile, key: str, value: Any) -> No
     assert "\n" not in str(told.value)
 
 
-@pytest.mark.parametrize("key", [*UNMEASURED.to_json()])
+@pytest.mark.parametrize("key", sorted({*UNMEASURED.to_json()} - {"added"}))  # an earlier version had it not
 def test_a_missing_fact_is_named(measured: Profile, key: str) -> None:
     stored = measured.to_json()
     del stored[key]

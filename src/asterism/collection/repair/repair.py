@@ -49,13 +49,14 @@ class Repair:
     """What a repair did.
 
     catalog: whether it was rebuilt · dropped: damaged folders · represented: documents that were encoded again ·
-    lost: documents whose own rows were damaged.
+    lost: documents whose own rows were damaged · forgotten: facts that could not be read.
     """
 
     catalog: bool
     dropped: tuple[str, ...]
     represented: int
     lost: int
+    forgotten: tuple[str, ...] = ()
 
 
 def repair_collection(folder: Path, represent: Represent, policy: Policy | None = None) -> Repair:
