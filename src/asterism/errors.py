@@ -13,6 +13,7 @@ AsterismError
 ├── CheckpointError     a model's files do not follow their layout
 ├── EncodingError       the runtime failed on some texts
 ├── DownloadError       a model's files could not be fetched, or are not the right ones
+├── TrainingError       a training run cannot go on
 ├── MissingPackage      an optional package is needed
 └── IndexFolderError    the folder cannot be used
     ├── IndexExists     the path is taken
@@ -116,6 +117,12 @@ class DownloadError(AsterismError):
     """A model's files could not be fetched, or are not those that were expected."""
 
     code = "download-failed"
+
+
+class TrainingError(AsterismError):
+    """A training run that cannot go on, or a checkpoint of it that cannot be used."""
+
+    code = "training-failed"
 
 
 class MissingPackage(AsterismError):

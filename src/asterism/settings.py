@@ -62,7 +62,8 @@ class Settings:
         return cls(**keywords)
 
 
-def _check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
+def check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
+    """Refuse a value that is not one of the choices."""
     if value not in choices:
         raise SettingError(f"{name} is {value!r}, expected one of {', '.join(repr(c) for c in choices)}")
 
@@ -120,9 +121,9 @@ class TokenBuild(Settings):
         for name in ("bits", "fixed", "seed", "centroids"):
             object.__setattr__(self, name, check_whole_number(name, getattr(self, name), 0))
         object.__setattr__(self, "threads", check_whole_number("threads", self.threads, 0, MOST_THREADS))
-        _check_choice("bits", self.bits, get_args(Bits))
-        _check_choice("levels", self.levels, get_args(Levels))
-        _check_choice("refinement", self.refinement, get_args(Refinement))
+        check_choice("bits", self.bits, get_args(Bits))
+        check_choice("levels", self.levels, get_args(Levels))
+        check_choice("refinement", self.refinement, get_args(Refinement))
         if self.refinement != "none" and self.bits >= 16:
             raise SettingError(f"refinement={self.refinement!r} needs bits 1, 2 or 4, not {self.bits}")
 
@@ -145,7 +146,7 @@ class TermCounting(Settings):
         """Check every value."""
         object.__setattr__(self, "k1", check_number("k1", self.k1, 0, MOST_K1))
         object.__setattr__(self, "b", check_number("b", self.b, 0, 1))
-        _check_choice("language", self.language, LANGUAGES)
+        check_choice("language", self.language, LANGUAGES)
 
 
 FIRST_COUNTING = TermCounting(k1=0.9, b=0.75, language="none")  # of indexes that do not store theirs: formats 2 and 3
@@ -187,8 +188,8 @@ class TokenSearch(Settings):
 
     def __post_init__(self) -> None:
         """Check every value."""
-        _check_choice("method", self.method, get_args(TokenMethod))
-        _check_choice("imputation", self.imputation, get_args(Imputation))
+        check_choice("method", self.method, get_args(TokenMethod))
+        check_choice("imputation", self.imputation, get_args(Imputation))
         for name in ("probes", "candidates", "refine", "rescore", "retrieved", "cluster_tokens"):
             object.__setattr__(self, name, check_whole_number(name, getattr(self, name), 0))
         object.__setattr__(self, "threads", check_whole_number("threads", self.threads, 1, MOST_THREADS))
@@ -236,7 +237,7 @@ class HybridSearch(Settings):
 
     def __post_init__(self) -> None:
         """Check every value."""
-        _check_choice("fusion", self.fusion, get_args(Fusion))
+        check_choice("fusion", self.fusion, get_args(Fusion))
         object.__setattr__(self, "depth", check_whole_number("depth", self.depth, 0))
         if self.weights is not None:
             object.__setattr__(self, "weights", _check_weights(self.weights))
@@ -284,9 +285,9 @@ class EncoderSettings(Settings):
 
     def __post_init__(self) -> None:
         """Check every value."""
-        _check_choice("precision", self.precision, get_args(Precision))
-        _check_choice("runtime", self.runtime, get_args(Runtime))
-        _check_choice("long", self.long, get_args(LongText))
+        check_choice("precision", self.precision, get_args(Precision))
+        check_choice("runtime", self.runtime, get_args(Runtime))
+        check_choice("long", self.long, get_args(LongText))
         for name in ("document_length", "query_length", "cls_every"):
             object.__setattr__(self, name, check_whole_number(name, getattr(self, name), 0))
         object.__setattr__(self, "threads", check_whole_number("threads", self.threads, 0, MOST_THREADS))

@@ -1,0 +1,1 @@
+"""Recipes: training runs as files, from data to a model folder."""

@@ -1,0 +1,175 @@
+"""A recipe: all settings of a training run, read from a TOML file.
+
+    [model]      what is trained                 (training/settings.py)
+    [loss]       what is minimised
+    [run]        how
+    [data]       examples, and the part that is kept for evaluation
+    [negatives]  where hard negatives and a teacher's scores come from
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from ..errors import InputError, SettingError
+from ..settings import Settings, check_choice, check_number, check_whole_number
+from ..training.settings import TrainingSettings
+
+Ranking = Literal["", "lexical", "dense", "colbert", "hybrid"]
+RECIPES = Path(__file__).parent
+LARGEST_FILE = 1 << 20
+
+
+@dataclass(frozen=True)
+class DataSettings(Settings):
+    """Examples.
+
+    train         BEIR folders, or jsonl files with query, pos, neg (pos_scores, neg_scores)
+    split         of the BEIR folders
+    dev_share     of the queries, kept apart to choose the best weights; 0 for none
+    dev_queries, dev_passages   at most so many are ranked in an evaluation
+    """
+
+    train: tuple[str, ...] = ()
+    split: str = "train"
+    dev_share: float = 0.02
+    dev_queries: int = 300
+    dev_passages: int = 2000
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        paths = [self.train] if isinstance(self.train, str) else list(self.train)
+        if not all(isinstance(path, str) and path for path in paths):
+            raise SettingError(f"train is {self.train!r}, expected a list of paths")
+        object.__setattr__(self, "train", tuple(paths))
+        object.__setattr__(self, "dev_share", check_number("dev_share", self.dev_share, 0, 0.5))
+        for name in ("dev_queries", "dev_passages"):
+            object.__setattr__(self, name, check_whole_number(name, getattr(self, name), 1))
+
+
+@dataclass(frozen=True)
+class NegativeSettings(Settings):
+    """Hard negatives, found by a search for each query.
+
+    ranking   the method that finds them: "lexical", "dense", "colbert", "hybrid"; "" for none but those in the data
+    model     of dense, colbert and hybrid
+    count     kept for each query; `run.negatives` of them take part in a step
+    depth     how many passages are looked at, and `skip` best ones left out
+    margin    a candidate must score this much below the worst positive by the teacher, else it may be relevant
+    teacher   whose scores are kept: "hybrid" for the fused score of an index with `model`, or a model by name or folder
+    """
+
+    ranking: Ranking = ""
+    model: str = "all-MiniLM-L6-v2"
+    count: int = 7
+    depth: int = 50
+    skip: int = 0
+    margin: float | None = None
+    teacher: str = ""
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        check_choice("ranking", self.ranking, get_args(Ranking))
+        for name, least in (("count", 1), ("depth", 1), ("skip", 0)):
+            object.__setattr__(self, name, check_whole_number(name, getattr(self, name), least, 10_000))
+        if self.margin is not None:
+            object.__setattr__(self, "margin", check_number("margin", self.margin, -1e6, 1e6))
+            if not self.teacher:
+                raise SettingError("margin needs a teacher: set negatives.teacher")
+
+
+@dataclass(frozen=True)
+class Recipe(Settings):
+    """A training run, apart from where its result goes."""
+
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+    data: DataSettings = field(default_factory=DataSettings)
+    negatives: NegativeSettings = field(default_factory=NegativeSettings)
+
+    @property
+    def sections(self) -> dict[str, Settings]:
+        """By name, as in the file."""
+        training = {one.name: getattr(self.training, one.name) for one in fields(self.training)}
+        return {**training, "data": self.data, "negatives": self.negatives}
+
+    def change(self, section: str, name: str, value: Any) -> Recipe:
+        """The recipe with one other value."""
+        known = self.sections
+        if section not in known:
+            raise SettingError(f"a recipe has no section {section!r}: {_suggest(section, list(known))}")
+        names = [one.name for one in fields(known[section])]  # type: ignore[arg-type]  # sections are dataclasses
+        if name not in names:
+            raise SettingError(f"[{section}] has no setting {name!r}: {_suggest(name, names)}")
+        try:
+            made = replace(known[section], **{name: value})  # type: ignore[type-var]
+        except (InputError, TypeError) as error:
+            raise SettingError(f"[{section}] {error}") from error
+        if section in ("data", "negatives"):
+            return replace(self, **{section: made})
+        return replace(self, training=replace(self.training, **{section: made}))
+
+
+def read_recipe(path: str | Path, changes: Sequence[str] = ()) -> Recipe:
+    """A recipe from a file, or by the name of one that comes with asterism, with changes such as "run.rate=1e-4"."""
+    file = find_recipe(path)
+    try:
+        with open(file, "rb") as stream:
+            content = tomllib.loads(stream.read(LARGEST_FILE).decode())
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingError(f"{file} cannot be read as a recipe: {error}") from error
+    try:
+        recipe = from_tables(content)
+        for change in changes:
+            recipe = _apply(recipe, change)
+    except SettingError as error:
+        raise SettingError(f"{file}: {error}") from error
+    return recipe
+
+
+def find_recipe(path: str | Path) -> Path:
+    """An existing file, else a recipe of asterism by its name."""
+    if Path(path).exists():
+        return Path(path)
+    named = RECIPES / f"{Path(path).stem}.toml"
+    if str(path) in (named.stem, named.name) and named.exists():
+        return named
+    raise SettingError(f"there is no file {path}, expected one, or a recipe's name: {', '.join(list_recipes())}")
+
+
+def list_recipes() -> list[str]:
+    """The names of the recipes that come with asterism."""
+    return sorted(file.stem for file in RECIPES.glob("*.toml"))
+
+
+def from_tables(content: Mapping[str, Any]) -> Recipe:
+    """From the tables of a TOML file."""
+    recipe = Recipe()
+    for section, values in content.items():
+        if not isinstance(values, Mapping):
+            raise SettingError(f"{section} is outside of a section: {_suggest(section, list(recipe.sections))}")
+        for name, value in values.items():
+            recipe = recipe.change(section, name, value)
+    return recipe
+
+
+def _apply(recipe: Recipe, change: str) -> Recipe:
+    """A change such as run.rate=1e-4; the value is TOML, or a text without quotes."""
+    key, equals, text = change.partition("=")
+    section, dot, name = key.strip().partition(".")
+    if not equals or not dot:
+        raise SettingError(f"{change!r} was given as a change, expected SECTION.NAME=VALUE, e.g. run.rate=1e-4")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    return recipe.change(section, name, value)
+
+
+def _suggest(name: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"

@@ -1,0 +1,219 @@
+"""Runs a recipe: examples, hard negatives, training, and a model folder that encoders read without torch.
+
+Beside the model folder `x` lies `x.run` while it is made: the examples with their negatives, the states of frozen layers,
+the newest checkpoint and the log. Started again, an interrupted run continues there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..encoders.checkpoints.checkpoint import Checkpoint
+from ..encoders.checkpoints.layouts import open_checkpoint
+from ..encoders.checkpoints.writing import write_checkpoint
+from ..encoders.loading import find_model_folder
+from ..errors import IndexExists, InputError
+from ..models.file_hashes import find_hashes
+from ..training.dev_score import choose_dev_passages, measure_mrr
+from ..training.examples import (
+    Example,
+    TrainingSet,
+    TrainingSetMaker,
+    read_training_set,
+    read_training_sets,
+    split_off,
+    write_training_set,
+)
+from ..training.log import LOG
+from ..training.model import LateInteractionModel
+from ..training.negatives import Mining, Scorer, mine_negatives, score_examples
+from ..training.processes import find_own_number, join_processes, leave_processes, wait_for_all
+from ..training.texts import TrainingTexts
+from ..training.trainer import Report, Run, Trained
+from .card import write_card
+from .model_ranking import ModelRanker
+from .recipe import NegativeSettings, Recipe
+from .teachers import PassageIndex, load_teacher
+
+MINED = "examples.jsonl"
+TOKENS_COMPARED = 2000  # for the mean cosine in the card
+
+Note = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Data:
+    """The examples of training and of the dev part, over the same queries and passages."""
+
+    queries: Sequence[str]
+    passages: Sequence[str]
+    train: Sequence[Example]
+    dev: Sequence[Example]
+
+
+def run_recipe(
+    recipe: Recipe, to: Path, note: Note = lambda _: None, report: Callable[[Report], None] | None = None
+) -> Trained:
+    """Train, and write the model to the new folder `to`."""
+    if os.path.lexists(to):
+        raise IndexExists(f"{to} exists already: choose another path, or remove it first")
+    folder = to.with_name(f"{to.name}.run")
+    folder.mkdir(parents=True, exist_ok=True)
+    join_processes()
+    try:
+        return _run(recipe, to, folder, note, report)
+    finally:
+        leave_processes()
+
+
+def _run(
+    recipe: Recipe, to: Path, folder: Path, note: Note, report: Callable[[Report], None] | None
+) -> Trained:
+    begin, settings = time.perf_counter(), recipe.training
+    torch.manual_seed(settings.run.seed)
+    checkpoint = open_checkpoint(find_model_folder(settings.model.backbone))
+    data = prepare_data(recipe, folder, note)
+    note(f"{len(data.train):,} examples for training, {len(data.dev):,} for dev, {len(data.passages):,} passages")
+    texts = TrainingTexts(checkpoint, settings.model, data.queries, data.passages)
+    if settings.model.train_layers:
+        note("computing what the frozen layers make of all texts, once")
+        texts.freeze(folder / "states", settings.run.threads)
+    model = LateInteractionModel(checkpoint, settings.model)
+    model.to("cuda" if torch.cuda.is_available() else "cpu")
+    dev = data.dev[: recipe.data.dev_queries]
+    ranked = choose_dev_passages(dev, len(data.passages), recipe.data.dev_passages, settings.run.seed)
+    run = Run(
+        model,
+        texts,
+        TrainingSet(data.queries, data.passages, data.train),
+        settings,
+        folder,
+        identify(checkpoint, data),
+    )
+    if run.start:
+        note(f"continuing after step {run.start:,} of {run.steps:,}")
+    trained = run.train(
+        (lambda one: measure_mrr(one, texts, dev, ranked)) if dev else None,
+        lambda one: refresh_negatives(one, texts, data, recipe.negatives, folder),
+        report,
+    )
+    if find_own_number() == 0:
+        facts = describe_result(trained, data, dev, len(ranked), time.perf_counter() - begin)
+        facts["mean cosine of token vectors"] = round(measure_mean_cosine(model, texts, len(data.passages)), 3)
+        write_model(to, checkpoint, model, texts, write_card(to.name, recipe, facts))
+        shutil.copy(folder / LOG, to / LOG)
+        shutil.rmtree(folder)
+    return trained
+
+
+def prepare_data(recipe: Recipe, folder: Path, note: Note) -> Data:
+    """Read the examples, keep the dev part apart, and find negatives and teacher scores unless they are there."""
+    if not recipe.data.train:
+        raise InputError("data.train is empty, expected BEIR folders or jsonl files: --set data.train='[\"DIR\"]'")
+    whole = read_training_sets(recipe.data.train, recipe.data.split)
+    train, dev = split_off(whole, recipe.data.dev_share, recipe.training.run.seed)
+    if not train.examples:
+        raise InputError(f"{', '.join(recipe.data.train)}: no examples are left for training, expected some")
+    settings, file = recipe.negatives, folder / MINED
+    if settings.ranking or settings.teacher:
+        if not file.exists() and find_own_number() == 0:
+            note(f"looking for hard negatives by {settings.ranking}" if settings.ranking else "asking the teacher")
+            write_training_set(find_negatives(train, settings, folder), file)
+        wait_for_all()
+        maker = TrainingSetMaker()
+        maker.add_passages(whole.passages)  # so that their numbers stay
+        mined = read_training_set(file)
+        for example in mined.examples:
+            positives, negatives = (
+                [mined.passages[number] for number in numbers] for numbers in (example.positives, example.negatives)
+            )
+            scores = {mined.passages[number]: score for number, score in example.scores.items()}
+            maker.add_example(mined.queries[example.query], positives, negatives, scores)
+        train = maker.make()
+    shift = len(train.queries)
+    moved = [replace(example, query=example.query + shift) for example in dev.examples]
+    return Data([*train.queries, *dev.queries], train.passages, train.examples, moved)
+
+
+def find_negatives(train: TrainingSet, settings: NegativeSettings, folder: Path) -> TrainingSet:
+    """The set with negatives by a ranking, or with those it has, and with a teacher's scores."""
+    teacher = load_teacher(settings, train.passages, folder)
+    if not settings.ranking:
+        return score_examples(train, teacher) if teacher else train
+    index = PassageIndex.open_or_make(
+        folder / f"{settings.ranking}.ast", train.passages, settings.ranking, settings.model
+    )
+    try:
+        return mine(train, index, settings, teacher)
+    finally:
+        index.close()
+
+
+def mine(train: TrainingSet, ranker: Any, settings: NegativeSettings, teacher: Scorer | None) -> TrainingSet:
+    """The set with negatives by a ranker."""
+    mining = Mining(settings.count, settings.depth, settings.skip, settings.margin)
+    return mine_negatives(train, ranker, mining, teacher).set
+
+
+def refresh_negatives(
+    model: LateInteractionModel, texts: TrainingTexts, data: Data, settings: NegativeSettings, folder: Path
+) -> Sequence[Example]:
+    """The examples with hard negatives found by the model itself."""
+    train = TrainingSet(data.queries, data.passages, data.train)
+    with ModelRanker(model, texts, data.queries, len(data.passages)) as ranker:
+        return mine(train, ranker, settings, load_teacher(settings, data.passages, folder)).examples
+
+
+def write_model(
+    to: Path, checkpoint: Checkpoint, model: LateInteractionModel, texts: TrainingTexts, card: str
+) -> None:
+    """Write the model folder."""
+    rules = texts.rules
+    write_checkpoint(to, checkpoint, model.to_tensors(), model.to_head(), rules.document, rules.query, card)
+
+
+def describe_result(trained: Trained, data: Data, dev: Sequence[Example], ranked: int, seconds: float) -> dict[str, Any]:
+    """For the card."""
+    facts: dict[str, Any] = {
+        "examples": f"{len(data.train):,}, passages: {len(data.passages):,}",
+        "steps": f"{len(trained.losses):,}, in {seconds:,.0f} s",
+        "loss of the last steps": round(sum(trained.losses[-50:]) / max(1, len(trained.losses[-50:])), 4),
+    }
+    if trained.best_score is not None:
+        facts["MRR@10 on the dev part"] = (
+            f"{trained.best_score:.4f} after step {trained.best_step:,} ({len(dev):,} queries, {ranked:,} passages)"
+        )
+    return facts
+
+
+def measure_mean_cosine(model: LateInteractionModel, texts: TrainingTexts, passages: int) -> float:
+    """The mean cosine of two token vectors of different passages: near 1, all vectors point the same way."""
+    model.eval()
+    with torch.inference_mode():
+        step = max(1, passages // 64)
+        vectors, mask = texts.encode_passages(model, list(range(0, passages, step))[:64])
+    flat = vectors[mask][:TOKENS_COMPARED]
+    count = len(flat)
+    total = float((flat.sum(dim=0) ** 2).sum()) - count
+    return total / max(1, count * (count - 1))
+
+
+def identify(checkpoint: Checkpoint, data: Data) -> str:
+    """A hash of the model's files, the texts and the examples."""
+    digest = hashlib.sha256()
+    for file, found in sorted(find_hashes(checkpoint.files).items()):
+        digest.update(f"{Path(file).name} {found}\n".encode())
+    for text in (*data.queries, *data.passages):
+        digest.update(text.encode() + b"\0")
+    for example in (*data.train, *data.dev):
+        digest.update(repr((example.query, example.positives, example.negatives)).encode())
+    return digest.hexdigest()

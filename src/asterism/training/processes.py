@@ -1,0 +1,87 @@
+"""Data-parallel training: each process has its own queries, and all of them compete for the documents of all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, distributed
+
+
+def join_processes() -> None:
+    """Join the group that `torchrun` describes in the environment; without it, there is one process."""
+    if "WORLD_SIZE" in os.environ and int(os.environ["WORLD_SIZE"]) > 1 and not distributed.is_initialized():
+        distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+
+
+def leave_processes() -> None:
+    """Leave the group, if there is one."""
+    if distributed.is_initialized():
+        distributed.destroy_process_group()
+
+
+def count_processes() -> int:
+    """1 without a group."""
+    return distributed.get_world_size() if distributed.is_initialized() else 1
+
+
+def find_own_number() -> int:
+    """From 0; 0 without a group."""
+    return distributed.get_rank() if distributed.is_initialized() else 0
+
+
+def wait_for_all() -> None:
+    """Until every process is here."""
+    if distributed.is_initialized():
+        distributed.barrier()
+
+
+def gather_rows(rows: Tensor) -> Tensor:
+    """(b, …) of each process -> (processes · b, …), with gradients; places beyond a process's own size are zeros.
+
+    The second dimension may differ between processes; it becomes the largest one.
+    """
+    if count_processes() == 1:
+        return rows
+    widest = torch.tensor(rows.shape[1], device=rows.device)
+    distributed.all_reduce(widest, distributed.ReduceOp.MAX)
+    missing = int(widest) - rows.shape[1]
+    padded = torch.cat([rows, rows.new_zeros(len(rows), missing, *rows.shape[2:])], dim=1) if missing else rows
+    if padded.dtype == torch.bool:
+        return _AllGather.apply(padded.to(torch.uint8)).bool()
+    gathered: Tensor = _AllGather.apply(padded)
+    return gathered
+
+
+class _AllGather(torch.autograd.Function):
+    """Forward: the rows of all processes. Backward: the sum of what every process has for the own rows."""
+
+    @staticmethod
+    def forward(context: Any, rows: Tensor) -> Tensor:
+        context.rows = len(rows)
+        parts = [torch.empty_like(rows) for _ in range(count_processes())]
+        distributed.all_gather(parts, rows.contiguous())
+        return torch.cat(parts)
+
+    @staticmethod
+    def backward(context: Any, *gradients: Tensor) -> Tensor:
+        total = gradients[0].contiguous()
+        distributed.all_reduce(total)
+        start = find_own_number() * context.rows
+        return total[start : start + context.rows]
+
+
+def average_gradients(parameters: Iterable[Tensor]) -> None:
+    """The mean over all processes, in place."""
+    if count_processes() == 1:
+        return
+    gradients = [one.grad for one in parameters if one.grad is not None]
+    flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
+    distributed.all_reduce(flat)
+    flat /= count_processes()
+    start = 0
+    for gradient in gradients:
+        gradient.copy_(flat[start : start + gradient.numel()].view_as(gradient))
+        start += gradient.numel()

@@ -1,0 +1,207 @@
+"""The training loop, from the first batch to the best model.
+
+A run lives in a folder: checkpoint.pt (the newest state), best.pt (the best weights so far), log.jsonl (a line for each
+step). Started again with the same settings, it continues where its checkpoint is, with the same losses.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from ..errors import TrainingError
+from ..settings import count_threads
+from .batches import BatchDrawer
+from .examples import Example, TrainingSet
+from .log import open_log
+from .model import LateInteractionModel
+from .objective import compute_loss
+from .optimiser import make_optimiser, set_dropout, use_precision
+from .processes import average_gradients, count_processes, find_own_number
+from .saving import BEST, CHECKPOINT, load_state, refuse_other_run, save_state
+from .settings import TrainingSettings
+from .texts import TrainingTexts
+
+Evaluate = Callable[[LateInteractionModel], float]  # higher is better
+Refresh = Callable[[LateInteractionModel], Sequence[Example]]  # the examples with new hard negatives
+
+
+@dataclass(frozen=True)
+class Report:
+    """Progress after a step; `score` is that of the dev part if it was measured."""
+
+    step: int
+    steps: int
+    loss: float
+    rate: float
+    seconds: float
+    score: float | None = None
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What came out: the losses of all steps, and the best score on the dev part with its step."""
+
+    losses: list[float]
+    best_score: float | None
+    best_step: int
+
+
+class Run:
+    """One training run of a model in a folder."""
+
+    def __init__(
+        self,
+        model: LateInteractionModel,
+        texts: TrainingTexts,
+        data: TrainingSet,
+        settings: TrainingSettings,
+        folder: Path,
+        identity: str = "",
+    ) -> None:
+        """Begin, or continue from the checkpoint in the folder.
+
+        `identity` tells data and model apart from those of other runs: a checkpoint of another run is refused.
+        """
+        run = settings.run
+        self.model, self.texts, self.settings, self.folder = model, texts, settings, folder
+        self.steps = run.count_steps(len(data.examples), count_processes())
+        self.start, self.losses = 0, list[float]()
+        self.best: tuple[float | None, int] = (None, 0)
+        self._passages = len(data.passages)
+        self._described = {"data and model": identity, "processes": count_processes(), **describe(settings)}
+        self._optimiser = make_optimiser(model, run)
+        self._use_examples(data.examples)
+        torch.set_num_threads(count_threads(run.threads))
+        set_dropout(model, run.dropout)
+        folder.mkdir(parents=True, exist_ok=True)
+        found = load_state(folder / CHECKPOINT)
+        if found is not None:
+            refuse_other_run(folder / CHECKPOINT, found, self._described)
+            self._load(found)
+
+    def train(
+        self,
+        evaluate: Evaluate | None = None,
+        refresh: Refresh | None = None,
+        report: Callable[[Report], None] | None = None,
+    ) -> Trained:
+        """Train to the last step; then the model has the weights that scored best on the dev part, or the last ones."""
+        run, begin = self.settings.run, time.perf_counter()
+        with open_log(self.folder, self.start) as log:
+            for step in range(self.start, self.steps):
+                if refresh and run.refresh_every and step and step % run.refresh_every == 0:
+                    self._use_examples(refresh(self.model))
+                loss = self.update(step)
+                score = None
+                if step + 1 == self.steps or (run.evaluate_every and (step + 1) % run.evaluate_every == 0):
+                    score = self._evaluate(evaluate)
+                    self._save(step + 1, score)
+                rate = run.rate * run.compute_rate(step, self.steps)
+                log.write(json.dumps({"step": step + 1, "loss": loss, "rate": rate, "score": score}) + "\n")
+                log.flush()
+                if report and find_own_number() == 0:
+                    report(Report(step + 1, self.steps, loss, rate, time.perf_counter() - begin, score))
+        best = load_state(self.folder / BEST) if self.best[0] is not None else None
+        if best is not None:
+            self.model.load_state_dict(best["model"], strict=False)
+        return Trained(self.losses, *self.best)
+
+    def update(self, step: int) -> float:
+        """One update of the weights; returns the loss."""
+        run, own = self.settings.run, find_own_number()
+        torch.manual_seed(int(np.random.SeedSequence([run.seed, step, own]).generate_state(1)[0]))  # for dropout
+        self.model.train()
+        share = run.compute_rate(step, self.steps)
+        for group in self._optimiser.param_groups:
+            group["lr"] = share * group["full_rate"]
+        loss = 0.0
+        for number in range(step * run.accumulate, (step + 1) * run.accumulate):
+            with use_precision(run.precision, self.model):
+                part = compute_loss(self.model, self.texts, self._drawer.draw(number), self.settings.loss)
+            (part / run.accumulate).backward()
+            loss += float(part.detach()) / run.accumulate
+        if not math.isfinite(loss):
+            raise TrainingError(
+                f"the loss is {loss} in step {step + 1}, expected a number: lower run.rate, now {run.rate:g}, or "
+                f"raise loss.temperature, now {self.settings.loss.temperature:g}; {self._tell_kept()}"
+            )
+        trained = [one for one in self.model.parameters() if one.grad is not None]
+        average_gradients(trained)
+        nn.utils.clip_grad_norm_(trained, run.clip)
+        self._optimiser.step()
+        self._optimiser.zero_grad(set_to_none=True)
+        self.losses.append(loss)
+        return loss
+
+    def _use_examples(self, examples: Sequence[Example]) -> None:
+        run = self.settings.run
+        self._examples = examples
+        self._drawer = BatchDrawer(examples, self._passages, run.negatives, run.batch * count_processes(), run.seed)
+
+    def _evaluate(self, evaluate: Evaluate | None) -> float | None:
+        if evaluate is None:
+            return None
+        self.model.eval()
+        with torch.inference_mode():
+            return evaluate(self.model)
+
+    def _save(self, step: int, score: float | None) -> None:
+        """Write the state after a step, and the weights if they are the best so far; by one process only."""
+        weights = {name: one.detach().cpu() for name, one in self.model.named_parameters() if one.requires_grad}
+        better = score is not None and (self.best[0] is None or score > self.best[0])
+        if better:
+            self.best = (score, step)
+        if find_own_number():
+            return
+        if better:
+            save_state(self.folder / BEST, {"run": self._described, "model": weights})
+        save_state(
+            self.folder / CHECKPOINT,
+            {
+                "run": self._described,
+                "step": step,
+                "losses": self.losses,
+                "best": list(self.best),
+                "model": weights,
+                "optimiser": self._optimiser.state_dict(),
+                "examples": [
+                    (one.query, list(one.positives), list(one.negatives), dict(one.scores)) for one in self._examples
+                ],  # with the negatives of the last refresh
+            },
+        )
+
+    def _load(self, found: Mapping[str, Any]) -> None:
+        try:
+            self.start, self.losses, self.best = found["step"], list(found["losses"]), tuple(found["best"])
+            self.model.load_state_dict(found["model"], strict=False)
+            self._optimiser.load_state_dict(found["optimiser"])
+            self._use_examples(
+                [Example(query, tuple(pos), tuple(neg), scores) for query, pos, neg, scores in found["examples"]]
+            )
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise TrainingError(
+                f"{self.folder / CHECKPOINT} does not fit the model ({error}): remove it to begin anew"
+            ) from error
+
+    def _tell_kept(self) -> str:
+        return "the last checkpoint is whole" if (self.folder / CHECKPOINT).exists() else "there is no checkpoint yet"
+
+
+def describe(settings: TrainingSettings) -> dict[str, Any]:
+    """By section.name, without what does not change the result."""
+    return {
+        f"{section}.{name}": value
+        for section, values in settings.to_json().items()
+        for name, value in values.items()
+        if name != "threads"
+    }
