@@ -6,7 +6,8 @@ Layer: x = LN(x + W_o·attention(x)); x = LN(x + W_2·gelu(W_1·x)), normalised 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,17 @@ class Bert:
     def is_ignored(self, name: str) -> bool:
         """Whether a tensor of the file is known but not needed."""
         return name.startswith(tuple(self.prefix + ignored for ignored in IGNORED))
+
+    def keep_layers(self, layers: int) -> Bert:
+        """The same model up to its first `layers` layers; with 0, the normalised embeddings."""
+        if not 0 <= layers <= self.shape.layers:
+            raise CheckpointError(
+                f"{layers} layers were requested, expected from 0 to {self.shape.layers}, the model's"
+            )
+        kept = copy(self)
+        kept.shape = replace(self.shape, layers=layers)
+        kept._tensors = {name: self._tensors[name] for name, _ in _list_shapes(kept.shape)}
+        return kept
 
     def write(self, graph: Graph, ids: str, lengths: str, types: str | None = None) -> str:
         """ids, types (texts, tokens), lengths (texts,) -> states (texts, tokens, hidden); types are 0 if not given."""

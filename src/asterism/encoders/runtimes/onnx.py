@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,29 @@ class OnnxSession:
         return dict(zip(outputs, found, strict=True))
 
 
+class SessionPair:
+    """A model whose attention is masked, and the same without a mask, for long rows.
+
+    Masked attention keeps all similarities of a row, tokens² numbers per head: gigabytes at 8,192 tokens. Long rows
+    have no padding, and without a mask onnxruntime's attention works in blocks.
+    """
+
+    def __init__(self, open_session: Callable[[bool], OnnxSession]) -> None:
+        """`open_session` opens the masked model if given True; the other one is opened at the first long row."""
+        self._open_session = open_session
+        self._masked = open_session(True)
+        self._unmasked: OnnxSession | None = None
+
+    def run(self, outputs: Sequence[str], batch: Batch, **more: Any) -> dict[str, Floats]:
+        """Run a batch, with `more` inputs; returns the outputs by name."""
+        session = self._masked
+        if batch.ids.shape[1] >= LONG_ROW and batch.seen.all():
+            if self._unmasked is None:
+                self._unmasked = self._open_session(False)
+            session = self._unmasked
+        return session.run(outputs, {"ids": batch.ids, "lengths": batch.lengths, **more})
+
+
 def load_or_write_graph(parts: Sequence[str], write: Callable[[], bytes]) -> bytes:
     """The graph that `parts` identify, from the cache; else write it and put it there."""
     key = hashlib.sha256("\n".join([f"graph {GRAPH_VERSION}", onnxruntime.__version__, *parts]).encode()).hexdigest()
@@ -109,43 +133,32 @@ class OnnxBackbone:
 
     def __init__(self, checkpoint: Checkpoint, precision: Precision, threads: int) -> None:
         """Write the graph, or load it from the cache."""
-        self._checkpoint, self._precision, self._threads = checkpoint, precision, threads
-        self._session = self._open_session(masked=True)
-        self._unmasked: OnnxSession | None = None
-
-    def _open_session(self, masked: bool) -> OnnxSession:
-        checkpoint = self._checkpoint
-        folder = find_weights_folder(checkpoint.transformer.list_tensors(), checkpoint.folder)
-        model = load_or_write_graph(
-            [
-                "masked" if masked else "unmasked",
-                self._precision,
-                *(checkpoint.family, *checkpoint.views),  # the same files can be read as more than one layout
-                *identify_files(checkpoint.files),
-            ],
-            lambda: write_model(
-                lambda graph: _write_views(graph, checkpoint, masked),
-                self._precision,
-                checkpoint.tokenizer,
-                checkpoint.transformer,
-                folder,
-            ),
-        )
-        return OnnxSession(model, folder, self._threads, keep_weights_in_place=not masked)
+        self._sessions = SessionPair(partial(_open_views, checkpoint, precision, threads))
 
     def run(self, wanted: Sequence[Output], batch: Batch, pool: Floats) -> dict[str, Floats]:
-        """One forward pass.
-
-        Masked attention keeps all similarities of a row, tokens² numbers per head: gigabytes at 8,192 tokens. Long rows
-        have no padding, and without a mask onnxruntime's attention works in blocks.
-        """
-        session = self._session
-        if batch.ids.shape[1] >= LONG_ROW and batch.seen.all():
-            if self._unmasked is None:
-                self._unmasked = self._open_session(masked=False)
-            session = self._unmasked
-        found = session.run(wanted, {"ids": batch.ids, "lengths": batch.lengths, "pool": pool[:, None, :]})
+        """One forward pass."""
+        found = self._sessions.run(wanted, batch, pool=pool[:, None, :])
         return found | ({"pooled": found["pooled"][:, 0]} if "pooled" in found else {})
+
+
+def _open_views(checkpoint: Checkpoint, precision: Precision, threads: int, masked: bool) -> OnnxSession:
+    folder = find_weights_folder(checkpoint.transformer.list_tensors(), checkpoint.folder)
+    model = load_or_write_graph(
+        [
+            "masked" if masked else "unmasked",
+            precision,
+            *(checkpoint.family, *checkpoint.views),  # the same files can be read as more than one layout
+            *identify_files(checkpoint.files),
+        ],
+        lambda: write_model(
+            lambda graph: _write_views(graph, checkpoint, masked),
+            precision,
+            checkpoint.tokenizer,
+            checkpoint.transformer,
+            folder,
+        ),
+    )
+    return OnnxSession(model, folder, threads, keep_weights_in_place=not masked)
 
 
 def _write_views(graph: Graph, checkpoint: Checkpoint, masked: bool) -> None:

@@ -1,0 +1,156 @@
+"""States of rows on disk: a folder of a cache, made once and mapped afterwards."""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import json
+import os
+import re
+import shutil
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import EncodingError
+from ..files.regular_files import create_file, is_real_folder, open_regular, read_regular
+
+Halves = npt.NDArray[np.float16]
+Offsets = npt.NDArray[np.int64]
+
+FORMAT = 1
+HALF = np.dtype("<f2")
+STATES, OFFSETS, FACTS = "states.f16", "offsets.npy", "facts.json"
+LOCK = "lock"
+PART = re.compile(r"[0-9a-f]{64}\.part")  # a folder that is being made
+
+
+class StateFolder:
+    """The states of some rows, one row after another. The folder has its name as soon as it is complete, not before.
+
+    states.f16    (tokens, hidden) float16, little-endian, without a header
+    offsets.npy   (rows + 1,) int64, the token that each row begins with
+    facts.json    sizes, and the checksum of offsets.npy
+    """
+
+    def __init__(self, cache: Path, name: str, offsets: Offsets, hidden: int) -> None:
+        """`name` is 64 hexadecimal digits that stand for everything that determines the states."""
+        self.cache, self.path = cache, cache / name
+        self.shape = (int(offsets[-1]), hidden)
+        self._small = _write_small_files(offsets, self.shape)
+        self.bytes = self.shape[0] * hidden * HALF.itemsize + sum(len(content) for content in self._small.values())
+
+    def open_or_make(self, make: Callable[[], Iterable[Halves]]) -> Halves:
+        """(tokens, hidden) mapped; if the folder is not there or not whole, it is made of the blocks that `make` gives.
+
+        One process at a time makes states. Another one that needs the same waits, and finds them made.
+        """
+        found = self.find()
+        if found is not None:
+            return found
+        with self._report_errors():
+            self.cache.mkdir(parents=True, exist_ok=True)
+            with _hold_lock(self.cache / LOCK):
+                found = self.find()
+                if found is None:
+                    self._make(make)
+                    found = self.find()
+        if found is None:
+            raise EncodingError(f"{self.path} was changed while it was written: try again")
+        return found
+
+    def find(self) -> Halves | None:
+        """(tokens, hidden) mapped; None if a file is missing, cut short or not as expected."""
+        tokens, hidden = self.shape
+        try:
+            for file, content in self._small.items():
+                if read_regular(self.path / file, len(content)) != content:
+                    return None
+            with open(open_regular(self.path / STATES), "rb") as stream:
+                if os.fstat(stream.fileno()).st_size != tokens * hidden * HALF.itemsize:
+                    return None
+                # Nothing can be mapped of an empty file.
+                return (
+                    np.asarray(np.memmap(stream, HALF, "r", shape=self.shape))
+                    if tokens
+                    else np.empty((0, hidden), HALF)
+                )
+        except OSError:
+            return None
+
+    def _make(self, make: Callable[[], Iterable[Halves]]) -> None:
+        """Write all files under a temporary name, then rename; an error leaves nothing behind."""
+        for leftover in self.cache.iterdir():
+            if PART.fullmatch(leftover.name):  # of a process that was killed: it no longer holds the lock
+                _remove(leftover)
+        _remove(self.path)
+        free = shutil.disk_usage(self.cache).free
+        if self.bytes > free:
+            raise EncodingError(
+                f"{self.cache} has {free / 1e6:,.1f} MB of free space, but the states of {self.shape[0]:,} tokens need "
+                f"{self.bytes / 1e6:,.1f} MB: free some, use a folder on another disk, or give fewer texts"
+            )
+        part = self.path.with_name(f"{self.path.name}.part")
+        try:
+            part.mkdir()
+            with create_file(part / STATES) as stream:
+                for block in make():
+                    stream.write(np.ascontiguousarray(block, HALF).data)
+                stream.flush()
+                os.fsync(stream.fileno())
+            for file, content in self._small.items():
+                with create_file(part / file) as stream:
+                    stream.write(content)
+            part.rename(self.path)
+        except BaseException:
+            _remove(part)
+            raise
+
+    @contextmanager
+    def _report_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise EncodingError(
+                f"{self.cache}: the states of {self.shape[0]:,} tokens ({self.bytes / 1e6:,.1f} MB) cannot be written "
+                f"({error.strerror or error}): check space and permissions, or use another folder"
+            ) from error
+
+
+def _write_small_files(offsets: Offsets, shape: tuple[int, int]) -> dict[str, bytes]:
+    """Name -> content of all files but the states."""
+    stream = io.BytesIO()
+    np.save(stream, offsets)
+    content = stream.getvalue()
+    facts = {
+        "format": FORMAT,
+        "rows": len(offsets) - 1,
+        "tokens": shape[0],
+        "hidden": shape[1],
+        "offsets_crc32": zlib.crc32(content),
+    }
+    return {OFFSETS: content, FACTS: json.dumps(facts).encode()}
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder of states, if there is one: its files by name, and nothing else."""
+    if is_real_folder(folder):
+        for file in (STATES, OFFSETS, FACTS):
+            (folder / file).unlink(missing_ok=True)
+        folder.rmdir()
+
+
+@contextmanager
+def _hold_lock(file: Path) -> Iterator[None]:
+    """Wait for the lock and hold it. The system releases it when the process ends."""
+    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)  # explicitly, because a forked child may still have the descriptor
+        os.close(descriptor)
