@@ -12,11 +12,11 @@ from ...errors import AsterismError, CheckpointError
 from ...settings import VIEWS, View
 from ..graph.bert import Bert
 from ..graph.graph import Graph
-from ..graph.heads import DenseHead, LexicalHead, Linear, MultiVectorHead
+from ..graph.heads import DenseHead, Gated, LexicalHead, MultiVectorHead, Projection
 from ..graph.t5 import T5
 from ..tokens import TextRules, TextTokenizer
 from .settings import read_json, read_whole, shorten
-from .size_limits import LONGEST_PROMPT, LONGEST_TEXT, MOST_FILLED, MOST_POOLED, WIDEST
+from .size_limits import LONGEST_PROMPT, LONGEST_TEXT, MOST_FILLED, MOST_POOLED, WIDEST, WIDEST_INNER
 from .weights.tensors import StoredTensor, Weights
 
 TRANSFORMERS: dict[str, type[Bert] | type[T5]] = {
@@ -98,9 +98,13 @@ class Checkpoint:
         for side, rules in (("documents", self.document), ("queries", self.query)):
             self._check(side, rules)
         heads = [head for head in (self.dense, self.multi) if head]
-        for layer in (layer for head in heads for layer in head.layers if isinstance(layer, Linear)):
-            if len(layer.weight) > WIDEST:
-                raise CheckpointError(f"{self.folder}: vectors of {len(layer.weight)} numbers, expected up to {WIDEST}")
+        for layer in (layer for head in heads for layer in head.layers if isinstance(layer, Projection)):
+            if layer.outputs > WIDEST:
+                raise CheckpointError(f"{self.folder}: vectors of {layer.outputs} numbers, expected up to {WIDEST}")
+            if isinstance(layer, Gated) and len(layer.gate) > WIDEST_INNER:
+                raise CheckpointError(
+                    f"{self.folder}: a gated layer of {len(layer.gate)} numbers, expected up to {WIDEST_INNER}"
+                )
         pooling = self.multi.pooling if self.multi else None
         if pooling and not pooling.positions == self.document.length == self.document.expand_to:
             raise CheckpointError(

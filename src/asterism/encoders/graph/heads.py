@@ -14,7 +14,7 @@ from ...errors import CheckpointError
 from .graph import FUSED, Graph
 
 Floats = npt.NDArray[np.float32]
-Activation = Literal["identity", "relu", "tanh", "gelu"]
+Activation = Literal["identity", "relu", "tanh", "gelu", "silu"]
 Pooling = Literal["cls", "mean"]
 
 TINY = 1e-12  # a zero vector stays zero when it is normalised, as in torch
@@ -32,6 +32,11 @@ class Linear:
     activation: Activation = "identity"
     residual: Floats | Literal["same"] | None = None
 
+    @property
+    def outputs(self) -> int:
+        """The number of dimensions after the layer."""
+        return len(self.weight)
+
     def __call__(self, x: Floats) -> Floats:
         """Apply with NumPy."""
         y: Floats = x @ self.weight.T
@@ -47,14 +52,41 @@ class Linear:
         y = graph.add_node("MatMul", x, graph.add_constant(self.weight.T))
         if self.bias is not None:
             y = graph.add_node("Add", y, graph.add_constant(self.bias))
-        if self.activation != "identity":
-            kind, domain = _OPERATORS[self.activation]
-            y = graph.add_node(kind, y, domain=domain)
+        y = _write_activation(self.activation, graph, y)
         if self.residual is None:
             return y
         if not isinstance(self.residual, str):
             x = graph.add_node("MatMul", x, graph.add_constant(self.residual.T))
         return graph.add_node("Add", y, x)
+
+
+@dataclass(frozen=True)
+class Gated:
+    """(…, in) -> (…, out): (activation(x·Gᵀ) * (x·Uᵀ))·Dᵀ, the gated feed-forward projection of arXiv 2510.12327.
+
+    gate and up (inner, in), down (out, inner).
+    """
+
+    gate: Floats
+    up: Floats
+    down: Floats
+    activation: Activation = "silu"
+
+    @property
+    def outputs(self) -> int:
+        """The number of dimensions after the layer."""
+        return len(self.down)
+
+    def __call__(self, x: Floats) -> Floats:
+        """Apply with NumPy."""
+        y: Floats = (_ACTIVATIONS[self.activation](x @ self.gate.T) * (x @ self.up.T)) @ self.down.T
+        return y
+
+    def write(self, graph: Graph, x: str) -> str:
+        """Write as nodes."""
+        gate, up = (graph.add_node("MatMul", x, graph.add_constant(part.T)) for part in (self.gate, self.up))
+        inner = graph.add_node("Mul", _write_activation(self.activation, graph, gate), up)
+        return graph.add_node("MatMul", inner, graph.add_constant(self.down.T))
 
 
 class UnitLength:
@@ -71,7 +103,8 @@ class UnitLength:
         return graph.add_node("Div", x, graph.add_node("Max", length, graph.add_constant(np.array(TINY, np.float32))))
 
 
-Layers = Sequence[Linear | UnitLength]
+Projection = Linear | Gated
+Layers = Sequence[Projection | UnitLength]
 
 
 def apply_layers(layers: Layers, x: Floats) -> Floats:
@@ -138,7 +171,7 @@ class ConstantPooling:
 def compute_width(layers: Layers, width: int) -> int:
     """The number of dimensions after `layers`."""
     for layer in layers:
-        width = len(layer.weight) if isinstance(layer, Linear) else width
+        width = layer.outputs if isinstance(layer, Projection) else width
     return width
 
 
@@ -156,7 +189,7 @@ class MultiVectorHead:
             return apply_layers(self.layers, states)
         if not pooling.is_full:
             return apply_layers(self.layers, pooling(states))
-        last = max(i for i, layer in enumerate(self.layers) if isinstance(layer, Linear)) + 1
+        last = max(i for i, layer in enumerate(self.layers) if isinstance(layer, Projection)) + 1
         return apply_layers(self.layers[last:], pooling(apply_layers(self.layers[:last], states)))
 
 
@@ -168,10 +201,26 @@ def _gelu(x: Floats) -> Floats:
     return np.asarray(0.5 * x * (1 + np.sign(x) * (1 - powers * np.exp(-z * z))), np.float32)
 
 
+def _silu(x: Floats) -> Floats:
+    """x·sigmoid(x), without the overflow of exp(-x)."""
+    small = np.exp(-np.abs(x))
+    return np.asarray(x * np.where(x >= 0, np.float32(1), small) / (1 + small), np.float32)
+
+
+def _write_activation(activation: Activation, graph: Graph, x: str) -> str:
+    if activation == "identity":
+        return x
+    if activation == "silu":
+        return graph.add_node("Mul", x, graph.add_node("Sigmoid", x))
+    kind, domain = _OPERATORS[activation]
+    return graph.add_node(kind, x, domain=domain)
+
+
 _ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {
     "identity": lambda x: x,
     "relu": lambda x: np.maximum(x, np.float32(0)),
     "tanh": np.tanh,
     "gelu": _gelu,
+    "silu": _silu,
 }
 _OPERATORS = {"relu": ("Relu", ""), "tanh": ("Tanh", ""), "gelu": ("Gelu", FUSED)}

@@ -8,7 +8,8 @@
      "multi_vector": {"layers": [{"linear": "projection"}, "unit_length"],
                       "pooling": {"linear": "constant", "positions": 250}}}
 
-A linear layer has NAME.weight (out, in) and optionally NAME.bias in heads.safetensors.
+A linear layer has NAME.weight (out, in) and optionally NAME.bias in heads.safetensors. A gated layer, {"gated": NAME,
+"activation": "silu"}, has NAME.gate.weight and NAME.up.weight (inner, in), and NAME.down.weight (out, inner).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from ....errors import CheckpointError
 from ....files.checkpoint_files import is_there
@@ -25,11 +26,13 @@ from ...graph.heads import (
     Activation,
     ConstantPooling,
     DenseHead,
+    Gated,
     Layers,
     LexicalHead,
     Linear,
     MultiVectorHead,
     Pooling,
+    Projection,
     UnitLength,
     compute_width,
 )
@@ -129,10 +132,10 @@ class HeadReader:
         """The layers of a list; the first one is applied to the states."""
         if not isinstance(entries, list) or len(entries) > MOST_LAYERS:
             raise CheckpointError(f"{SETTINGS}: layers is {shorten(entries)}, expected a list of at most {MOST_LAYERS}")
-        found: list[Linear | UnitLength] = []
+        found: list[Projection | UnitLength] = []
         width = self._hidden
         for entry in entries:
-            found.append(UnitLength() if entry == "unit_length" else self._read_linear(entry, width))
+            found.append(UnitLength() if entry == "unit_length" else self._read_projection(entry, width))
             width = compute_width(found[-1:], width)
         return tuple(found)
 
@@ -156,10 +159,10 @@ class HeadReader:
         pooling = ConstantPooling(layer.weight, layer.bias, positions)
         width = compute_width(layers, self._hidden)
         fits = layer.weight.shape[1] == positions * width and len(layer.weight) % width == 0
-        if pooling.is_full and not (fits and any(isinstance(layer, Linear) for layer in layers)):
+        if pooling.is_full and not (fits and any(isinstance(layer, Projection) for layer in layers)):
             raise CheckpointError(
                 f"{self._heads.source}: {entry['linear']}.weight has shape {layer.weight.shape}, expected {positions} "
-                f"columns, or {positions} times {width} and a multiple of {width} rows after a linear layer"
+                f"columns, or {positions} times {width} and a multiple of {width} rows after a projection"
             )
         return MultiVectorHead(layers, pooling)
 
@@ -169,21 +172,40 @@ class HeadReader:
             if name not in self._used:
                 raise CheckpointError(f"{self._heads.source}: tensor {name!r} is not used by {SETTINGS}")
 
-    def _read_linear(self, entry: Mapping[str, Any], columns: int) -> Linear:
-        if not isinstance(entry, Mapping) or "linear" not in entry:
+    def _read_projection(self, entry: Any, columns: int) -> Projection:
+        if not isinstance(entry, Mapping) or not {"linear", "gated"} & set(entry):
             raise CheckpointError(
-                f'{SETTINGS}: {shorten(entry)} is not a layer, expected "unit_length" or {{"linear": NAME}}'
+                f'{SETTINGS}: {shorten(entry)} is not a layer, expected "unit_length", {{"linear": NAME}} '
+                'or {"gated": NAME}'
             )
-        name, activation = entry["linear"], entry.get("activation", "identity")
-        if activation not in get_args(Activation):
-            known = ", ".join(get_args(Activation))
-            raise CheckpointError(f"{SETTINGS}: activation is {shorten(activation)}, expected one of {known}")
+        return self._read_linear(entry, columns) if "linear" in entry else self._read_gated(entry, columns)
+
+    def _read_gated(self, entry: Mapping[str, Any], columns: int) -> Gated:
+        name, activation = entry["gated"], _read_activation(entry, "silu")
+        gate = self._heads.read_matrix(f"{name}.gate.weight", columns)
+        up = self._heads.find_shaped(f"{name}.up.weight", gate.shape).read()
+        down = self._heads.read_matrix(f"{name}.down.weight", len(gate))
+        self._used |= {f"{name}.{part}.weight" for part in ("gate", "up", "down")}
+        return Gated(gate, up, down, activation)
+
+    def _read_linear(self, entry: Any, columns: int) -> Linear:
+        if not isinstance(entry, Mapping) or "linear" not in entry:
+            raise CheckpointError(f'{SETTINGS}: {shorten(entry)} is not a linear layer, expected {{"linear": NAME}}')
+        name, activation = entry["linear"], _read_activation(entry, "identity")
         weight = self._heads.read_matrix(f"{name}.weight", columns)
         bias = None
         if f"{name}.bias" in self._heads:
             bias = self._heads.find_shaped(f"{name}.bias", (len(weight),)).read()
         self._used |= {f"{name}.weight", f"{name}.bias"}
         return Linear(weight, bias, activation)
+
+
+def _read_activation(entry: Mapping[str, Any], default: Activation) -> Activation:
+    activation: Any = entry.get("activation", default)
+    if activation not in get_args(Activation):
+        known = ", ".join(get_args(Activation))
+        raise CheckpointError(f"{SETTINGS}: activation is {shorten(activation)}, expected one of {known}")
+    return cast(Activation, activation)
 
 
 def _read_section(settings: Mapping[str, Any], name: str, keys: tuple[str, ...], file: Path) -> dict[str, Any] | None:

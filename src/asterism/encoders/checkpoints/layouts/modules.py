@@ -13,7 +13,13 @@ from ..settings import read_optional_json, read_settings, shorten
 from ..weights.files import open_weights
 
 MOST_MODULES = 32
-ACTIVATIONS: dict[str, Activation] = {"Identity": "identity", "Tanh": "tanh", "ReLU": "relu", "GELU": "gelu"}
+ACTIVATIONS: dict[str, Activation] = {
+    "Identity": "identity",
+    "Tanh": "tanh",
+    "ReLU": "relu",
+    "GELU": "gelu",
+    "SiLU": "silu",
+}
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import struct
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from ....errors import CheckpointError
 from ....files.checkpoint_files import open_checkpoint_file, parse_bounded_json
+from ....files.regular_files import create_file
 from ..settings import read_json, shorten
 from .tensors import BYTES, StoredTensor, Weights, is_shape
 
@@ -17,6 +23,7 @@ TYPES = {
     "F32": "float32", "F16": "float16", "BF16": "bfloat16", "F64": "float64",
     "I64": "int64", "I32": "int32", "I8": "int8", "U8": "uint8", "BOOL": "bool",
 }  # fmt: skip
+ALIGNMENT = 8  # of the tensors, by spaces after the header
 LARGEST_HEADER = 16 << 20  # bytes; about 100 per tensor, one or two million in the largest published files
 
 
@@ -51,6 +58,22 @@ def read_shards(index: Path) -> Weights:
                 raise CheckpointError(f"{tensor.file}: tensor {key!r} is in {merged[key].file.name} too")
             merged[key] = tensor
     return Weights(index.parent, merged)
+
+
+def write_safetensors(file: Path, tensors: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Write tensors as float32, in the order of their names, one at a time; raises OSError."""
+    arrays = dict(sorted(tensors.items()))
+    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}  # transformers refuses a file without it
+    end = 0
+    for name, array in arrays.items():
+        begin, end = end, end + array.size * BYTES["float32"]
+        header[name] = {"dtype": "F32", "shape": list(array.shape), "data_offsets": [begin, end]}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % ALIGNMENT)
+    with create_file(file) as stream:
+        stream.write(struct.pack("<Q", len(text)) + text)
+        for array in arrays.values():
+            stream.write(np.ascontiguousarray(array, "<f4").data)
 
 
 def _read_entry(file: Path, name: str, entry: Any, base: int) -> StoredTensor:

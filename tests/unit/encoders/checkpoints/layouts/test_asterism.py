@@ -92,3 +92,41 @@ def test_a_matrix_that_does_not_fit_its_positions(tmp_path: Path) -> None:
     layouts.save_weights(folder / "heads.safetensors", {n: v.astype(np.float32) for n, v in heads.items()})
     with pytest.raises(CheckpointError, match=r"constant.weight has shape \(64, 190\), expected 12 columns"):
         asterism.load_encoder(folder)
+
+
+def test_a_gated_layer_that_is_not_as_described(tmp_path: Path) -> None:
+    shapes = {"ffn.gate.weight": (48, 32), "ffn.up.weight": (48, 32), "ffn.down.weight": (16, 48)}
+    heads = {name: layouts.numbers(name, shape) for name, shape in shapes.items()}
+    gated = {"gated": "ffn", "activation": "silu"}
+
+    def load(number: int, entry: Any, **changes: Any) -> None:
+        vectors = {"layers": [entry, "unit_length"]}
+        asterism.load_encoder(on_a_t5(tmp_path / str(number), heads | changes, multi_vector=vectors))
+
+    load(0, gated)
+    load(1, {"gated": "ffn"})
+    wide = np.ones((1 << 17) + 1, np.float32)
+    for number, (entry, changes, message) in enumerate(
+        [
+            ({"gated": "other"}, {}, r"tensor 'other\.gate\.weight' is missing"),
+            ({"gate": "ffn"}, {}, r'is not a layer, expected "unit_length", {"linear": NAME} or {"gated": NAME}'),
+            (gated | {"activation": "swish"}, {}, "activation is 'swish', expected one of identity, .*, silu"),
+            (gated, {"ffn.gate.weight": np.ones((48, 31))}, r"has shape \(48, 31\), expected \(48, 32\)"),
+            (gated, {"ffn.up.weight": np.ones((47, 32))}, r"has shape \(47, 32\), expected \(48, 32\)"),
+            (gated, {"ffn.down.weight": np.ones((16, 47))}, r"has shape \(16, 47\), expected \(16, 48\)"),
+            (gated, {"ffn.bias": np.ones(16)}, r"tensor 'ffn\.bias' is not used"),
+            (gated, {"ffn.down.weight": np.ones((20_000, 48))}, "vectors of 20000 numbers"),
+            (
+                gated,
+                {
+                    "ffn.gate.weight": np.repeat(wide[:, None], 32, 1),
+                    "ffn.up.weight": np.repeat(wide[:, None], 32, 1),
+                    "ffn.down.weight": wide[None],
+                },
+                "a gated layer of 131073 numbers, expected up to 131072",
+            ),
+        ],
+        start=2,
+    ):
+        with pytest.raises(CheckpointError, match=message):
+            load(number, entry, **{name: np.asarray(value, np.float32) for name, value in changes.items()})
