@@ -20,7 +20,7 @@ def read_jsonl(path: PathLike) -> Iterator[Document]:
 def read_located_jsonl(path: PathLike, name: str = "") -> Iterator[Located]:
     """The same documents with their FILE:LINE; `name` replaces FILE."""
     for where, line in read_lines(path, name):
-        record = _parse_object(where, line)
+        record = parse_object(where, line)
         id_key = "_id" if "_id" in record else "id"
         missing = next((key for key in (id_key, "text") if key not in record), None)
         if missing:
@@ -33,14 +33,15 @@ def read_located_jsonl(path: PathLike, name: str = "") -> Iterator[Located]:
         if metadata is None:
             metadata = {}
         if not isinstance(metadata, dict):
-            raise DocumentError(f"{where}: metadata is {_name_type(metadata)}, expected an object")
+            raise DocumentError(f"{where}: metadata is {name_json_type(metadata)}, expected an object")
         clash = next((key for key in record if key in metadata), None)
         if clash is not None:
             raise DocumentError(f"{where}: {clash!r} is both in the object and in its metadata, expected it once")
         yield make_located(where, id, text, "" if title is None else title, metadata | record)
 
 
-def _parse_object(where: str, line: str) -> dict[str, Any]:
+def parse_object(where: str, line: str) -> dict[str, Any]:
+    """The JSON object of a line; `where` begins messages."""
     try:
         record = parse_json(line)
     except json.JSONDecodeError as error:
@@ -49,11 +50,12 @@ def _parse_object(where: str, line: str) -> dict[str, Any]:
     except ValueError as error:  # NaN, a number of 5,000 digits, a thousand nested brackets
         raise DocumentError(f"{where}: not usable JSON ({error}), expected one JSON object per line") from error
     if not isinstance(record, dict):
-        raise DocumentError(f"{where}: {_name_type(record)}, expected one JSON object per line")
+        raise DocumentError(f"{where}: {name_json_type(record)}, expected one JSON object per line")
     return record
 
 
-def _name_type(value: object) -> str:
+def name_json_type(value: object) -> str:
+    """What JSON calls a value, for messages."""
     if isinstance(value, list):
         return "a list"
     if isinstance(value, str):

@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
+from ..files.whole_files import check_target
 from ..results.ranking import Ranking
-from ..results.trec_runs import Run, check_run_path, stream_trec_run
+from ..results.trec_runs import Run, stream_trec_run
 from ..retriever import Retriever
 from .datasets import EvaluationSet
 from .metrics import MEASURES, measure
@@ -111,7 +112,7 @@ def _check_runs(runs: Mapping[str, Path], methods: Sequence[str]) -> None:
         other = owners.setdefault(Path(path), method)
         if other != method:
             raise InputError(f"the runs of {other!r} and {method!r} are both {path}, expected different files")
-        check_run_path(path)
+        check_target(path)
 
 
 def refuse_other_corpus(retriever: Retriever, data: EvaluationSet) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import InputError
 from ..files.bounded_lines import LineTooLong, read_bounded_lines
-from ..files.regular_files import create_file, stream_regular
+from ..files.regular_files import stream_regular
+from ..files.whole_files import stream_whole_file
 
 Run = Mapping[str, Mapping[str, float]]
 """Query id -> document id -> score."""
@@ -32,47 +33,14 @@ def stream_trec_run(path: str | os.PathLike[str], tag: str) -> Iterator[Callable
 
     The file appears when the block ends, and not at all if it raises.
     """
-    target = Path(path)
-    temporary = target.parent / f".{target.name}.new-{os.getpid()}"
     _check_word("tag", tag)
-    check_run_path(target)
-    with _name_failures(target):
-        temporary.unlink(missing_ok=True)
-        file = create_file(temporary)
+    with stream_whole_file(path) as write_lines:
 
-    def write(run: Run) -> None:
-        for query, scores in run.items():
-            lines = [line.encode() for line in _format_lines(query, scores, tag)]
-            with _name_failures(target):
-                file.writelines(lines)
+        def write(run: Run) -> None:
+            for query, scores in run.items():
+                write_lines([line.encode() for line in _format_lines(query, scores, tag)])
 
-    try:
         yield write
-        with _name_failures(target):
-            file.close()
-            os.replace(temporary, target)
-    finally:
-        with suppress(OSError):  # writing what is left fails again if it failed before
-            file.close()
-        temporary.unlink(missing_ok=True)
-
-
-def check_run_path(path: str | os.PathLike[str]) -> None:
-    """Refuse a path where no run can be written: without its folder, or not a regular file."""
-    target = Path(path)
-    if not os.path.isdir(target.parent):
-        raise InputError(f"{target} cannot be written (there is no folder {target.parent}): create it first")
-    if os.path.exists(target) and not os.path.isfile(target):  # /dev/null would be replaced
-        raise InputError(f"{target} cannot be written (it is not a regular file): choose another path")
-
-
-@contextmanager
-def _name_failures(target: Path) -> Iterator[None]:
-    """Name the file that could not be written."""
-    try:
-        yield
-    except OSError as error:
-        raise InputError(f"{target} cannot be written ({error.strerror}): choose another path") from error
 
 
 def _format_lines(query: str, scores: Mapping[str, float], tag: str) -> Iterator[str]:

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asterism.errors import InputError
-from asterism.files import bounded_lines
-from asterism.results import read_trec_run, trec_runs, write_trec_run
+from asterism.files import bounded_lines, whole_files
+from asterism.results import read_trec_run, write_trec_run
 from asterism.results.trec_runs import stream_trec_run
 
 WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=5)
@@ -104,7 +104,7 @@ def create_on_full_disk() -> BinaryIO:
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 @pytest.mark.parametrize("documents", [1, 10_000])  # it fails when the file is closed, and before
 def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, documents: int) -> None:
-    monkeypatch.setattr(trec_runs, "create_file", lambda path: create_on_full_disk())
+    monkeypatch.setattr(whole_files, "create_file", lambda path: create_on_full_disk())
     with pytest.raises(InputError, match=r"x\.run cannot be written \(No space left on device\)"):
         write_trec_run(tmp_path / "x.run", {"q": {f"d{i}": 1.0 for i in range(documents)}}, "t")
     assert not list(tmp_path.iterdir())

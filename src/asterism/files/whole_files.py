@@ -1,0 +1,59 @@
+"""Files that appear whole or not at all: written under a temporary name, then renamed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from ..errors import InputError
+from .regular_files import create_file
+
+WriteLines = Callable[[Iterable[bytes]], None]
+
+
+@contextmanager
+def stream_whole_file(path: str | os.PathLike[str]) -> Iterator[WriteLines]:
+    """Write a file in parts; yields a function that writes some lines.
+
+    The file appears when the block ends, and not at all if it raises. Failures are InputErrors that name the file.
+    """
+    target = Path(path)
+    temporary = target.parent / f".{target.name}.new-{os.getpid()}"
+    check_target(target)
+    with _name_failures(target):
+        temporary.unlink(missing_ok=True)
+        file = create_file(temporary)
+
+    def write(lines: Iterable[bytes]) -> None:
+        with _name_failures(target):
+            file.writelines(lines)
+
+    try:
+        yield write
+        with _name_failures(target):
+            file.close()
+            os.replace(temporary, target)
+    finally:
+        with suppress(OSError):  # writing what is left fails again if it failed before
+            file.close()
+        temporary.unlink(missing_ok=True)
+
+
+def check_target(path: str | os.PathLike[str]) -> None:
+    """Refuse a path where no file can be written: without its folder, or not a regular file."""
+    target = Path(path)
+    if not os.path.isdir(target.parent):
+        raise InputError(f"{target} cannot be written (there is no folder {target.parent}): create it first")
+    if os.path.exists(target) and not os.path.isfile(target):  # /dev/null would be replaced
+        raise InputError(f"{target} cannot be written (it is not a regular file): choose another path")
+
+
+@contextmanager
+def _name_failures(target: Path) -> Iterator[None]:
+    """Name the file that could not be written."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{target} cannot be written ({error.strerror}): choose another path") from error
