@@ -27,6 +27,7 @@ MAY_IMPORT = {
     "terms": {"errors", "representations"},
     "models": {"errors", "files"},
     "encoders": {"errors", "settings", "files", "representations", "terms", "models"},
+    "training": VALUES | {"files", "models", "encoders"},
     "kernels": {"errors"},
     "storage": {"errors", "files", "kernels"},
     "views": {"errors", "settings", "files", "representations", "kernels", "storage"},

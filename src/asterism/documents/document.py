@@ -41,8 +41,8 @@ class Document:
         """Check every value."""
         _check_id("document", self.id)
         name = f"document {_shorten(self.id)}"
-        _check_text(name, "text", self.text)
-        _check_text(name, "title", self.title)
+        check_text(name, "text", self.text)
+        check_text(name, "title", self.title)
         if not isinstance(self.metadata, dict):
             raise DocumentError(f"{name}: metadata is {_name_type(self.metadata)}, expected a dict")
         object.__setattr__(self, "metadata", _MetadataCopy(name).copy("metadata", self.metadata, 0, 0))
@@ -63,7 +63,7 @@ class Query:
     def __post_init__(self) -> None:
         """Check both values."""
         _check_id("query", self.id)
-        _check_text(f"query {_shorten(self.id)}", "text", self.text)
+        check_text(f"query {_shorten(self.id)}", "text", self.text)
 
 
 def _shorten(value: object) -> str:
@@ -93,7 +93,8 @@ def _check_id(what: str, value: object) -> None:
     _check_unicode(name, "the id", value)
 
 
-def _check_text(name: str, place: str, value: object) -> None:
+def check_text(name: str, place: str, value: object) -> None:
+    """Refuse what is not a text that an index can hold; `name` and `place` begin the message."""
     if not isinstance(value, str):
         raise DocumentError(f"{name}: {place} is {_name_type(value)}, expected a string")
     _check_unicode(name, place, value)

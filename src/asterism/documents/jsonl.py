@@ -56,6 +56,8 @@ def parse_object(where: str, line: str) -> dict[str, Any]:
 
 def name_json_type(value: object) -> str:
     """What JSON calls a value, for messages."""
+    if isinstance(value, dict):
+        return "an object"
     if isinstance(value, list):
         return "a list"
     if isinstance(value, str):

@@ -1,0 +1,1 @@
+"""Training of late-interaction models: what they learn from, and how."""
