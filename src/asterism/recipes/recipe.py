@@ -1,20 +1,21 @@
 """A recipe: all settings of a training run, read from a TOML file.
 
-    [model]      what is trained                 (training/settings.py)
-    [loss]       what is minimised
-    [run]        how
-    [data]       examples, and the part that is kept for evaluation
-    [negatives]  where hard negatives and a teacher's scores come from
+[model]      what is trained                 (training/settings.py)
+[loss]       what is minimised
+[run]        how
+[data]       examples, and the part that is kept for evaluation
+[negatives]  where hard negatives and a teacher's scores come from
 """
 
 from __future__ import annotations
 
 import difflib
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
+
+import tomllib
 
 from ..errors import InputError, SettingError
 from ..settings import Settings, check_choice, check_number, check_whole_number
@@ -109,9 +110,13 @@ class Recipe(Settings):
             made = replace(known[section], **{name: value})  # type: ignore[type-var]
         except (InputError, TypeError) as error:
             raise SettingError(f"[{section}] {error}") from error
-        if section in ("data", "negatives"):
-            return replace(self, **{section: made})
-        return replace(self, training=replace(self.training, **{section: made}))
+        return from_sections({**known, section: made})
+
+
+def from_sections(sections: Mapping[str, Any]) -> Recipe:
+    """By name, as in the file."""
+    training = TrainingSettings(sections["model"], sections["loss"], sections["run"])
+    return Recipe(training, sections["data"], sections["negatives"])
 
 
 def read_recipe(path: str | Path, changes: Sequence[str] = ()) -> Recipe:

@@ -1,7 +1,7 @@
 """Runs a recipe: examples, hard negatives, training, and a model folder that encoders read without torch.
 
-Beside the model folder `x` lies `x.run` while it is made: the examples with their negatives, the states of frozen layers,
-the newest checkpoint and the log. Started again, an interrupted run continues there.
+While `x` is made, `x.run` lies beside it: the examples with their negatives, the states of frozen layers, the newest
+checkpoint and the log. Started again, an interrupted run continues there.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ..training.dev_score import choose_dev_passages, measure_mrr
 from ..training.examples import (
     Example,
     TrainingSet,
-    TrainingSetMaker,
+    join_training_sets,
     read_training_set,
     read_training_sets,
     split_off,
@@ -75,9 +75,7 @@ def run_recipe(
         leave_processes()
 
 
-def _run(
-    recipe: Recipe, to: Path, folder: Path, note: Note, report: Callable[[Report], None] | None
-) -> Trained:
+def _run(recipe: Recipe, to: Path, folder: Path, note: Note, report: Callable[[Report], None] | None) -> Trained:
     begin, settings = time.perf_counter(), recipe.training
     torch.manual_seed(settings.run.seed)
     checkpoint = open_checkpoint(find_model_folder(settings.model.backbone))
@@ -129,16 +127,8 @@ def prepare_data(recipe: Recipe, folder: Path, note: Note) -> Data:
             note(f"looking for hard negatives by {settings.ranking}" if settings.ranking else "asking the teacher")
             write_training_set(find_negatives(train, settings, folder), file)
         wait_for_all()
-        maker = TrainingSetMaker()
-        maker.add_passages(whole.passages)  # so that their numbers stay
-        mined = read_training_set(file)
-        for example in mined.examples:
-            positives, negatives = (
-                [mined.passages[number] for number in numbers] for numbers in (example.positives, example.negatives)
-            )
-            scores = {mined.passages[number]: score for number, score in example.scores.items()}
-            maker.add_example(mined.queries[example.query], positives, negatives, scores)
-        train = maker.make()
+        # The file has only passages that an example uses; those of the data come first, so that their numbers stay.
+        train = join_training_sets([TrainingSet([], whole.passages, []), read_training_set(file)])
     shift = len(train.queries)
     moved = [replace(example, query=example.query + shift) for example in dev.examples]
     return Data([*train.queries, *dev.queries], train.passages, train.examples, moved)
@@ -173,15 +163,15 @@ def refresh_negatives(
         return mine(train, ranker, settings, load_teacher(settings, data.passages, folder)).examples
 
 
-def write_model(
-    to: Path, checkpoint: Checkpoint, model: LateInteractionModel, texts: TrainingTexts, card: str
-) -> None:
+def write_model(to: Path, checkpoint: Checkpoint, model: LateInteractionModel, texts: TrainingTexts, card: str) -> None:
     """Write the model folder."""
     rules = texts.rules
     write_checkpoint(to, checkpoint, model.to_tensors(), model.to_head(), rules.document, rules.query, card)
 
 
-def describe_result(trained: Trained, data: Data, dev: Sequence[Example], ranked: int, seconds: float) -> dict[str, Any]:
+def describe_result(
+    trained: Trained, data: Data, dev: Sequence[Example], ranked: int, seconds: float
+) -> dict[str, Any]:
     """For the card."""
     facts: dict[str, Any] = {
         "examples": f"{len(data.train):,}, passages: {len(data.passages):,}",

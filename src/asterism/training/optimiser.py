@@ -45,4 +45,5 @@ def use_precision(precision: TrainingPrecision, model: nn.Module) -> AbstractCon
         fast = torch.cuda.is_bf16_supported() if device == "cuda" else known.get("avx512_bf16") or known.get("amx_bf16")
     else:
         fast = precision == "bfloat16"
-    return torch.autocast(device, torch.bfloat16, enabled=bool(fast))
+    made: AbstractContextManager[Any] = torch.autocast(device, torch.bfloat16, enabled=bool(fast))
+    return made

@@ -29,7 +29,7 @@ class TorchBackbone:
         self._checkpoint = checkpoint
         self._threads = threads
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
-        self._model = _load(checkpoint).to(self._device).eval()
+        self._model = load_transformer(checkpoint).to(self._device).eval()
 
     def run(self, wanted: Sequence[Output], batch: Batch, pool: Floats) -> dict[str, Floats]:
         """One forward pass."""
@@ -51,7 +51,7 @@ class TorchBackbone:
         return outputs
 
 
-def _load(checkpoint: Checkpoint) -> Any:
+def load_transformer(checkpoint: Checkpoint) -> Any:
     """Every tensor must be in the file: transformers would use random values and only warn."""
     folder = checkpoint.folder
     refuse_special_files(folder)
