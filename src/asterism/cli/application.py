@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ..errors import AsterismError, IndexExists, InputError, NewerFormat, NotAnIndex
-from . import INTERRUPTED, add, delete, demo, evaluate, index, maintenance, models, pull, search, tune
+from . import INTERRUPTED, add, delete, demo, evaluate, index, maintenance, models, pull, search, train, tune
 from .output import accept_every_character, print_error, print_row, print_trace
 
 WRONG_USE = (InputError, IndexExists, NotAnIndex, NewerFormat)
@@ -23,6 +23,7 @@ for command in (
     search.search,
     evaluate.evaluate,
     tune.tune,
+    train.train,
     maintenance.info,
     maintenance.check,
     maintenance.compact,

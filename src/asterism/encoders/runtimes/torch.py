@@ -17,6 +17,7 @@ from .backbone import Floats, Output
 try:
     import torch
     from transformers import AutoConfig, AutoModel, T5EncoderModel
+    from transformers.utils import logging
 except ImportError as error:
     raise MissingPackage(f"runtime='torch' needs {error.name}: pip install 'asterism[train]'") from error
 
@@ -55,6 +56,7 @@ def load_transformer(checkpoint: Checkpoint) -> Any:
     """Every tensor must be in the file: transformers would use random values and only warn."""
     folder = checkpoint.folder
     refuse_special_files(folder)
+    logging.disable_progress_bar()  # a library draws nothing on its user's terminal
     here = {"local_files_only": True, "trust_remote_code": False}
     try:
         config = AutoConfig.from_pretrained(folder, **here)
