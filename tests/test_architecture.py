@@ -35,7 +35,7 @@ MAY_IMPORT = {
     "retriever": VALUES | {"terms", "models", "encoders", "storage", "views", "collection", "search"},
     "evaluation": VALUES | {"files", "retriever"},
     "adapters": VALUES | {"retriever"},
-    "cli": VALUES | {"files", "models", "retriever", "evaluation"},
+    "cli": VALUES | {"files", "models", "encoders", "retriever", "evaluation"},
 }
 HEAVY = {"torch", "transformers"}
 MAY_BE_HEAVY = {"encoders/runtimes/torch.py"}

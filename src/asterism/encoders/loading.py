@@ -24,7 +24,7 @@ def load_encoder(model: str | os.PathLike[str] = DEFAULT, **settings: Any) -> En
     from .checkpoints.layouts import open_checkpoint
     from .encoder import Encoder
 
-    return Encoder(open_checkpoint(_find_folder(model)), chosen)
+    return Encoder(open_checkpoint(find_model_folder(model)), chosen)
 
 
 def load_pair_scorer(model: str | os.PathLike[str], **settings: Any) -> PairScorer:
@@ -32,11 +32,11 @@ def load_pair_scorer(model: str | os.PathLike[str], **settings: Any) -> PairScor
     chosen = EncoderSettings.from_json(settings)
     from .pair_scorer import PairScorer, open_pair_model
 
-    return PairScorer(open_pair_model(_find_folder(model)), chosen)
+    return PairScorer(open_pair_model(find_model_folder(model)), chosen)
 
 
-def _find_folder(model: str | os.PathLike[str]) -> Path:
-    """An existing folder, else a model by name."""
+def find_model_folder(model: str | os.PathLike[str]) -> Path:
+    """The folder of a model: an existing folder, else a model by name."""
     if not isinstance(model, str | os.PathLike):
         raise UnknownModel(f"{model!r} was given as a model, expected a folder or a name")
     if not str(model).strip():
