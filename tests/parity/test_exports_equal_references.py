@@ -23,9 +23,9 @@ SECTIONS: dict[str, dict[str, Any]] = {
         "document": {"length": 40, "marker": "[unused1]", "prompt": "the file: "},
     },
     "no expansion": {"query": {"length": 24, "marker": "[unused0]"}},
+    "no marker": {"query": {"length": 16}, "document": {"length": 40}},
 }
 ONLY_MODULES: dict[str, dict[str, Any]] = {
-    "no marker": {"query": {"length": 16}, "document": {"length": 40}},
     "skipped on both sides": {
         "query": EXPANDED | {"skipped": ["[CLS]", "[SEP]", "."], "windows": False},
         "document": {"length": 40, "skipped": ["[CLS]", "[SEP]"]},

@@ -49,7 +49,7 @@ def export_model(model_folder: Path, to: Path, layout: str) -> tuple[View, ...]:
     with make_model_folder(to) as inside:
         markers = [] if layout == "pylate" else _list_markers(checkpoint)  # they are ids there, but text here
         write_transformer(inside, checkpoint.folder, _read_tensors(checkpoint), markers)
-        modules = [("Transformer", ""), *_write_layers(inside, layers)]
+        modules = [("Transformer", ""), *_write_layers(inside, layers, layout)]
         if layout == "pylate":
             _write_pylate_rules(inside, checkpoint)
         else:
@@ -120,8 +120,9 @@ def _read_tensors(checkpoint: Checkpoint) -> Tensors:
     }
 
 
-def _write_layers(inside: Path, layers: Sequence[Linear]) -> list[Place]:
-    """A Dense module for each layer."""
+def _write_layers(inside: Path, layers: Sequence[Linear], layout: str) -> list[Place]:
+    """A Dense module for each layer; PyLate's is always applied to tokens, and refuses other settings."""
+    more = {} if layout == "pylate" else TOKEN_LEVEL
     names = {ours: theirs for theirs, ours in ACTIVATIONS.items()}
     for number, layer in enumerate(layers, 1):
         package = "linear" if layer.activation == "identity" else "activation"
@@ -131,7 +132,7 @@ def _write_layers(inside: Path, layers: Sequence[Linear]) -> list[Place]:
             "out_features": outputs,
             "bias": layer.bias is not None,
             "activation_function": f"torch.nn.modules.{package}.{names[layer.activation]}",
-            **TOKEN_LEVEL,
+            **more,
         }
         write_settings(inside / f"{number}_Dense" / "config.json", settings)
         bias = {} if layer.bias is None else {"linear.bias": layer.bias}
@@ -140,7 +141,7 @@ def _write_layers(inside: Path, layers: Sequence[Linear]) -> list[Place]:
 
 
 def _write_pylate_rules(inside: Path, checkpoint: Checkpoint) -> None:
-    """Prefixes, lengths, expansion and the skip list, all in one file."""
+    """Prefixes, prompts (which PyLate uses if `prompt_name` is given), lengths, expansion and the skip list."""
     document, query, tokenizer = checkpoint.document, checkpoint.query, checkpoint.tokenizer
     longest = max(document.length, query.length)
     write_settings(inside / "sentence_bert_config.json", {"max_seq_length": longest, "do_lower_case": False})
