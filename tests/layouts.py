@@ -435,3 +435,24 @@ def full_constant_pooling(folder: Path) -> Path:
     }
     write_json(folder / "asterism.json", settings)
     return folder
+
+
+def linear_heads(folder: Path, **sections: Any) -> Path:
+    """Our own layout with markers and two linear layers, which other libraries can express; `sections` replace."""
+    size = wordpiece(folder)
+    write_json(folder / "config.json", bert_config(size))
+    save_weights(folder / "model.safetensors", bert_weights(size, 256, 2))
+    shapes = {"wide.weight": (24, HIDDEN), "wide.bias": (24,), "narrow.weight": (16, 24)}
+    save_weights(folder / "heads.safetensors", {name: numbers(name, shape) for name, shape in shapes.items()})
+    query = {"length": 16, "marker": "[unused0]", "expand_to": 16, "filler": "[MASK]", "windows": False}
+    settings = {
+        "format": 1,
+        "backbone": {"folder": "."},
+        "document": {"length": 40, "marker": "[unused1]", "skipped": list(string.punctuation)},
+        "query": query,
+        "multi_vector": {
+            "layers": [{"linear": "wide", "activation": "gelu"}, {"linear": "narrow"}, "unit_length"],
+        },
+    }
+    write_json(folder / "asterism.json", settings | sections)
+    return folder

@@ -129,9 +129,10 @@ def pylate(folder: Path) -> Arrays:
     from pylate.models import ColBERT
 
     model = ColBERT(str(folder), device="cpu")
-    sides = {
-        side: model.encode(TEXTS, is_query=side == "query", show_progress_bar=False) for side in ("query", "document")
-    }
+    sides = {}
+    for side in ("query", "document"):
+        prompt = side if model.prompts.get(side) else None  # which PyLate uses only if it is named
+        sides[side] = model.encode(TEXTS, is_query=side == "query", prompt_name=prompt, show_progress_bar=False)
     return ragged("query.vectors", sides["query"]) | ragged("document.vectors", sides["document"])
 
 

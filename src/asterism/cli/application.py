@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ..errors import AsterismError, IndexExists, InputError, NewerFormat, NotAnIndex
-from . import INTERRUPTED, add, delete, demo, evaluate, index, maintenance, models, pull, search, train, tune
+from . import INTERRUPTED, add, delete, demo, evaluate, export, index, maintenance, models, pull, search, train, tune
 from .output import accept_every_character, print_error, print_row, print_trace
 
 WRONG_USE = (InputError, IndexExists, NotAnIndex, NewerFormat)
@@ -30,6 +30,7 @@ for command in (
     maintenance.repair,
     models.models,
     pull.pull,
+    export.export_model,
     demo.demo,
 ):
     app.command()(command)

@@ -65,7 +65,9 @@ def train(
         print_json({"path": str(to), "steps": len(done.losses), "loss": done.losses[-1], **best})
         return
     scored = f", MRR@10 {done.best_score:.4f} on the dev part" if done.best_score is not None else ""
-    print_note(f"{to}: {len(done.losses):,} steps{scored}; next: asterism index DOCUMENTS --to x.ast --model {to}", quiet)
+    print_note(
+        f"{to}: {len(done.losses):,} steps{scored}; next: asterism index DOCUMENTS --to x.ast --model {to}", quiet
+    )
 
 
 def _make_reporter(showing: ExitStack, quiet: bool) -> Callable[[Report], None]:

@@ -36,7 +36,7 @@ def load_pair_scorer(model: str | os.PathLike[str], **settings: Any) -> PairScor
 
 
 def find_model_folder(model: str | os.PathLike[str]) -> Path:
-    """An existing folder, else a model by name."""
+    """The folder of a model: an existing folder, else a model by name."""
     if not isinstance(model, str | os.PathLike):
         raise UnknownModel(f"{model!r} was given as a model, expected a folder or a name")
     if not str(model).strip():

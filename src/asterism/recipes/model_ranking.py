@@ -7,16 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
-import numpy as np
-import torch
-from torch import Tensor
-
-from ..representations import TokenVectors
 from ..training.model import LateInteractionModel
 from ..training.texts import TrainingTexts
 from ..views.tokens.index import TokenIndex
 
-AT_ONCE = 256  # texts
+AT_ONCE = 4096  # passages of a part
 BITS = 2
 
 
@@ -30,19 +25,15 @@ class ModelRanker:
         self._model, self._texts = model, texts
         self._numbers = {text: number for number, text in enumerate(queries)}
         self._folder = tempfile.TemporaryDirectory()
-        model.eval()
-        parts = []
-        for start in range(0, passages, AT_ONCE):
-            with torch.inference_mode():
-                found = texts.encode_passages(model, list(range(start, min(start + AT_ONCE, passages))))
-            parts.append(_to_vectors(*found))
+        parts = [
+            texts.represent(model, range(start, min(start + AT_ONCE, passages)), "passage")
+            for start in range(0, passages, AT_ONCE)
+        ]
         self._index = TokenIndex.build(Path(self._folder.name) / "x.tokens", parts, bits=BITS)
 
     def __call__(self, queries: Sequence[str], k: int) -> list[list[int]]:
         """The k best passages for each query, by number, best first."""
-        with torch.inference_mode():
-            found = self._texts.encode_queries(self._model, [self._numbers[text] for text in queries])
-        vectors = _to_vectors(*found)
+        vectors = self._texts.represent(self._model, [self._numbers[text] for text in queries], "query")
         hits = self._index.search_many([vectors[i] for i in range(len(vectors))], k)
         return [row[row >= 0].tolist() for row in hits.ids]
 
@@ -55,9 +46,3 @@ class ModelRanker:
     ) -> None:
         """Remove the index."""
         self._folder.cleanup()
-
-
-def _to_vectors(vectors: Tensor, mask: Tensor) -> TokenVectors:
-    """(b, m, d), (b, m) -> the vectors of all places that have one, as float16 to save memory."""
-    offsets = np.concatenate([[0], np.cumsum(mask.sum(dim=1).cpu().numpy())])
-    return TokenVectors(vectors[mask].cpu().numpy().astype(np.float16), offsets)

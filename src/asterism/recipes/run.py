@@ -15,15 +15,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from ..encoders.checkpoints.checkpoint import Checkpoint
 from ..encoders.checkpoints.layouts import open_checkpoint
 from ..encoders.checkpoints.writing import write_checkpoint
 from ..encoders.loading import find_model_folder
 from ..errors import IndexExists, InputError
 from ..models.file_hashes import find_hashes
-from ..training.dev_score import choose_dev_passages, measure_mrr
+from ..training.dev_score import choose_dev_passages, measure_mean_cosine, measure_mrr
 from ..training.examples import (
     Example,
     TrainingSet,
@@ -34,7 +32,7 @@ from ..training.examples import (
     write_training_set,
 )
 from ..training.log import LOG
-from ..training.model import LateInteractionModel
+from ..training.model import LateInteractionModel, make_model
 from ..training.negatives import Mining, Scorer, mine_negatives, score_examples
 from ..training.processes import find_own_number, join_processes, leave_processes, wait_for_all
 from ..training.texts import TrainingTexts
@@ -45,7 +43,6 @@ from .recipe import NegativeSettings, Recipe
 from .teachers import PassageIndex, load_teacher
 
 MINED = "examples.jsonl"
-TOKENS_COMPARED = 2000  # for the mean cosine in the card
 
 Note = Callable[[str], None]
 
@@ -77,7 +74,6 @@ def run_recipe(
 
 def _run(recipe: Recipe, to: Path, folder: Path, note: Note, report: Callable[[Report], None] | None) -> Trained:
     begin, settings = time.perf_counter(), recipe.training
-    torch.manual_seed(settings.run.seed)
     checkpoint = open_checkpoint(find_model_folder(settings.model.backbone))
     data = prepare_data(recipe, folder, note)
     note(f"{len(data.train):,} examples for training, {len(data.dev):,} for dev, {len(data.passages):,} passages")
@@ -85,8 +81,7 @@ def _run(recipe: Recipe, to: Path, folder: Path, note: Note, report: Callable[[R
     if settings.model.train_layers:
         note("computing what the frozen layers make of all texts, once")
         texts.freeze(folder / "states", settings.run.threads)
-    model = LateInteractionModel(checkpoint, settings.model)
-    model.to("cuda" if torch.cuda.is_available() else "cpu")
+    model = make_model(checkpoint, settings.model, settings.run.seed)
     dev = data.dev[: recipe.data.dev_queries]
     ranked = choose_dev_passages(dev, len(data.passages), recipe.data.dev_passages, settings.run.seed)
     run = Run(
@@ -183,18 +178,6 @@ def describe_result(
             f"{trained.best_score:.4f} after step {trained.best_step:,} ({len(dev):,} queries, {ranked:,} passages)"
         )
     return facts
-
-
-def measure_mean_cosine(model: LateInteractionModel, texts: TrainingTexts, passages: int) -> float:
-    """The mean cosine of two token vectors of different passages: near 1, all vectors point the same way."""
-    model.eval()
-    with torch.inference_mode():
-        step = max(1, passages // 64)
-        vectors, mask = texts.encode_passages(model, list(range(0, passages, step))[:64])
-    flat = vectors[mask][:TOKENS_COMPARED]
-    count = len(flat)
-    total = float((flat.sum(dim=0) ** 2).sum()) - count
-    return total / max(1, count * (count - 1))
 
 
 def identify(checkpoint: Checkpoint, data: Data) -> str:

@@ -15,6 +15,7 @@ from .texts import TrainingTexts
 
 AT_ONCE = 128  # passages
 DEPTH = 10
+PASSAGES_COMPARED = 64
 
 
 def measure_mrr(
@@ -38,6 +39,14 @@ def measure_mrr(
         rank = 1 + int((row > best).sum())
         total += 1 / rank if rank <= DEPTH else 0.0
     return total / max(1, len(examples))
+
+
+def measure_mean_cosine(model: LateInteractionModel, texts: TrainingTexts, passages: int) -> float:
+    """The mean cosine of two token vectors of some passages: near 1, all vectors point the same way."""
+    chosen = list(range(0, passages, max(1, passages // PASSAGES_COMPARED)))[:PASSAGES_COMPARED]
+    flat = np.asarray(texts.represent(model, chosen, "passage").flat, np.float64)
+    pairs = len(flat) * (len(flat) - 1)
+    return float((flat.sum(axis=0) ** 2).sum() - (flat**2).sum()) / max(1, pairs)
 
 
 def choose_dev_passages(examples: Sequence[Example], passages: int, most: int, seed: int) -> list[int]:

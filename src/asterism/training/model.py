@@ -103,6 +103,14 @@ class LateInteractionModel(nn.Module):
         }
 
 
+def make_model(checkpoint: Checkpoint, settings: ModelSettings, seed: int) -> LateInteractionModel:
+    """A model on the GPU if there is one; new weights depend on the seed alone."""
+    torch.manual_seed(seed)
+    model = LateInteractionModel(checkpoint, settings)
+    model.to("cuda" if torch.cuda.is_available() else "cpu")
+    return model
+
+
 def find_layers(transformer: nn.Module) -> Sequence[nn.Module]:
     """The layers of a BERT, a RoBERTa or an XLM-RoBERTa."""
     layers = getattr(getattr(transformer, "encoder", None), "layer", None)

@@ -6,8 +6,10 @@ import string
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from ..encoders.assembling import Side
@@ -16,10 +18,14 @@ from ..encoders.checkpoints.tokenizers.files import find_filler_id, find_skipped
 from ..encoders.lower_states import LowerStates, open_lower_states
 from ..encoders.tokens import Row, TextRules, tokenise
 from ..errors import SettingError
+from ..representations import TokenVectors
 from .model import LateInteractionModel
 from .settings import ModelSettings
 
+TextSide = Literal["query", "passage"]
+
 CHUNK = 4096  # texts that are tokenised at once
+AT_ONCE = 256  # texts that are encoded at once
 
 
 @dataclass(frozen=True)
@@ -96,6 +102,18 @@ class TrainingTexts:
     def encode_passages(self, model: LateInteractionModel, numbers: Sequence[int]) -> tuple[Tensor, Tensor]:
         """(b,) -> vectors (b, m, d) and which places have one (b, m)."""
         return self._encode(model, [self._queries + number for number in numbers], self._document_side)
+
+    def represent(self, model: LateInteractionModel, numbers: Sequence[int], side: TextSide) -> TokenVectors:
+        """(b,) -> the vectors of the texts, without gradients, as float16 to save memory."""
+        model.eval()
+        encode = self.encode_queries if side == "query" else self.encode_passages
+        flat, counts = [], []
+        with torch.inference_mode():
+            for start in range(0, len(numbers), AT_ONCE):
+                vectors, mask = encode(model, numbers[start : start + AT_ONCE])
+                flat.append(vectors[mask].cpu().numpy().astype(np.float16))
+                counts.append(mask.sum(dim=1).cpu().numpy())
+        return TokenVectors(np.concatenate(flat), np.concatenate([[0], np.cumsum(np.concatenate(counts))]))
 
     def _encode(self, model: LateInteractionModel, numbers: Sequence[int], side: Side) -> tuple[Tensor, Tensor]:
         return model.encode([self._rows[number] for number in numbers], numbers, side, self._states)

@@ -1,4 +1,4 @@
-"""Truncated .safetensors files, and wrong headers and shards."""
+""".safetensors files: written ones, truncated ones, and wrong headers and shards."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 import asterism
 from asterism.encoders.checkpoints.weights.files import open_weights
-from asterism.encoders.checkpoints.weights.safetensors_files import read_safetensors
+from asterism.encoders.checkpoints.weights.safetensors_files import read_safetensors, write_safetensors
 from asterism.errors import CheckpointError
 from tests import layouts
 from tests.faults.hostile_checkpoints import sharded
@@ -86,3 +87,17 @@ def test_a_tensor_in_two_shards(tmp_path: Path) -> None:
     shutil.copy(folder / "model-0.safetensors", folder / "model-1.safetensors")
     with pytest.raises(CheckpointError, match=r"is in model-0\.safetensors too"):
         open_weights(folder)
+
+
+def test_written_files_are_safetensors(tmp_path: Path) -> None:
+    """Read back by the library and by ourselves, as float32."""
+    wide = np.arange(12, dtype=np.float64).reshape(3, 4)
+    given = {"b": wide.T, "a": np.float16([1.5]), "é": np.zeros((0, 3), np.float32), "scalar": np.array(2.5)}
+    write_safetensors(tmp_path / "file", given)
+    for found in (load_file(tmp_path / "file"), {n: t.read() for n, t in read_safetensors(tmp_path / "file").items()}):
+        assert found.keys() == given.keys()
+        for name, values in given.items():
+            np.testing.assert_array_equal(found[name], values)
+            assert found[name].dtype == np.float32
+    with pytest.raises(FileExistsError):
+        write_safetensors(tmp_path / "file", given)
