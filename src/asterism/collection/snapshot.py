@@ -93,12 +93,6 @@ class Snapshot:
         """The views that can be searched."""
         return tuple(name for name in VIEWS if getattr(self, name) is not None)
 
-    @cached_property
-    def vectors(self) -> Numbers:
-        """(documents,) how many token vectors each has."""
-        parts = [stored.multi.segment.lengths() for stored in self.segments if stored.multi is not None]
-        return np.concatenate([np.empty(0, np.int64), *parts])
-
     @property
     def bytes(self) -> int:
         """Size of all files."""

@@ -33,6 +33,7 @@ from .policy import Policy
 from .segment_maker import SegmentMaker
 from .segment_merger import SegmentMerger
 from .snapshot import Snapshot
+from .state import State
 from .stored_parts import StoredSegment
 
 
@@ -156,9 +157,9 @@ class CollectionWriter:
         return len(known)
 
     @property
-    def documents(self) -> int:
-        """How many documents the collection has, without opening what was written."""
-        return self._base().state.documents
+    def state(self) -> State:
+        """The newest state, without opening what was written."""
+        return self._base().state
 
     def put_fact(self, name: str, value: dict[str, Any]) -> None:
         """Store a JSON object with the collection."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from heapq import nsmallest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from ..collection.collection import Collection
 from ..collection.kept_views import Views
 from ..collection.snapshot import Snapshot
+from ..collection.state import State
 from ..documents.document import Document
 from ..documents.held_out import take_out_sentence
 from ..representations import LexicalWeights, Representations, TokenVectors
@@ -30,7 +31,7 @@ if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
 
 FACT = "profile"
 FEWEST, USUAL, MOST = 16, 128, 512  # documents that are compared
-LONGEST = 2000  # characters of a document that are compared
+MOST_CHARACTERS = 1_000_000  # of all compared documents, if these are more than FEWEST: long ones take long to encode
 SEED = 7
 
 
@@ -40,12 +41,11 @@ def read_profile(collection: Collection) -> Profile | None:
     return Profile.from_facts(Facts(stored, f"{collection.path}: its {FACT}")) if stored else None
 
 
-def is_outgrown(collection: Collection) -> bool:
-    """Whether the profile is missing, or as many documents have been added since as there were, new or in place of old.
+def is_outgrown(stored: Mapping[str, Any], state: State) -> bool:
+    """Whether the stored profile is missing, or as many documents were added since as there were, or replaced old ones.
 
     A profile of an earlier version does not know how many had been added.
     """
-    state, stored = collection.snapshot().state, collection.facts(FACT)
     documents, added = (one if type(one := stored.get(name)) is int else 0 for name in ("documents", "added"))
     if documents <= 0:
         return state.documents > 0
@@ -62,11 +62,11 @@ def measure_profile(collection: Collection, views: Views, encoder: Callable[[], 
         return unmeasured
     sentences, rests = [one.sentence for one in taken], [one.rest for one in taken]
     queries = encode_views(sentences, "query", views, views.names, encoder)
-    asked = Asked(snapshot, queries, views.names, TokenSearch(), None, count_threads(0))
+    asked = Asked(snapshot, queries, views.names, TokenSearch(), snapshot.kept, count_threads(0))
     pairs = compare(asked, queries, encode_views(rests, "document", views, views.names, encoder))
     if not pairs.suffice:
         return unmeasured
-    rivals = find_rivals(snapshot, queries, np.array([one.number for one in taken]), pairs)
+    rivals = find_rivals(snapshot, asked, np.array([one.number for one in taken]))
     readable = 1.0
     if needs_model(views, views.names):
         readable = float(encoder().measure_readable(rests).mean())
@@ -95,8 +95,15 @@ def choose_documents(collection: Collection, count: int) -> dict[int, Document]:
         documents = reader.documents(chosen)
     if len(documents) < len(chosen):
         raise damaged(collection.path, "has a catalog that lists documents it cannot find")
-    with_text = [number for number in chosen if documents[number].text.strip()]
-    return {number: documents[number] for number in with_text[:count]}
+    found: dict[int, Document] = {}
+    characters = 0
+    for number in chosen:
+        if len(found) >= count or (len(found) >= FEWEST and characters >= MOST_CHARACTERS):
+            break
+        if documents[number].text.strip():
+            found[number] = documents[number]
+            characters += len(documents[number].text)
+    return found
 
 
 def take_out_sentences(documents: Mapping[int, Document]) -> list[TakenOut]:
@@ -104,7 +111,7 @@ def take_out_sentences(documents: Mapping[int, Document]) -> list[TakenOut]:
     found = []
     for number, document in documents.items():
         rng = np.random.default_rng([SEED, *blake2b(document.id.encode(), digest_size=8).digest()])
-        taken = take_out_sentence(document.text[:LONGEST], rng)
+        taken = take_out_sentence(document.text, rng)
         if taken is not None:
             title = f"{document.title} " if document.title else ""
             found.append(TakenOut(taken[0], title + taken[1], number))
@@ -118,21 +125,15 @@ def compare(asked: Asked, queries: Representations, rests: Representations) -> P
         scores["dense"] = queries.dense.astype(np.float64) @ rests.dense.T.astype(np.float64)
     if rests.lexical is not None and "lexical" in asked.searchers:
         scores["lexical"] = compare_terms(asked, rests.lexical)
-    vectors = np.zeros(len(rests), np.int64)
     if queries.multi is not None and rests.multi is not None:
         scores["multi"] = compare_token_vectors(queries.multi, rests.multi)
-        vectors = np.diff(rests.multi.offsets)
-    return Pairs(scores, vectors)
+    return Pairs(scores)
 
 
-def find_rivals(
-    snapshot: Snapshot, queries: Representations, own: npt.NDArray[np.int64], pairs: Pairs
-) -> dict[View, Vector]:
+def find_rivals(snapshot: Snapshot, asked: Asked, own: npt.NDArray[np.int64]) -> dict[View, Vector]:
     """(n,) by view: the best score that a document of the index other than the sentence's own has for it."""
-    tokens = TokenSearch(length_penalty=pairs.length_penalty)
-    asked = Asked(snapshot, queries, list(pairs.scores), tokens, snapshot.kept, count_threads(0))
     found: dict[View, Vector] = {}
-    for view in pairs.scores:
+    for view in asked.searchers:
         hits = asked.search(view, 2)
         numbers = np.where(hits.ids >= 0, snapshot.numbers[hits.ids], -1)
         others = np.where((numbers >= 0) & (numbers != own[:, None]), hits.scores, -np.inf)

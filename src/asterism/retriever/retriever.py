@@ -158,7 +158,7 @@ class Retriever:
                 writer.add_admitted(admitted, encode_batch(batch, writer.views, self._encoder, progress, done))
                 done += len(batch)
             writer.settle()
-            if is_outgrown(self._collection):
+            if is_outgrown(self._collection.facts(PROFILE), writer.state):
                 self._store_profile(writer)
         return done
 

@@ -28,7 +28,6 @@ class Asked:
         threads: int,
     ) -> None:
         """`tokens` says how token vectors are searched; eligible (documents,), None for all."""
-        self._snapshot = snapshot
         searchers: dict[View, ViewSearcher[Any, Any]] = {}
         if snapshot.dense is not None and "dense" in views:
             searchers["dense"] = snapshot.dense
@@ -60,10 +59,6 @@ class Asked:
         """The largest BM25 score that any document could have for the query; above 0."""
         largest = self.bm25.k1 + 1 if self.bm25 is not None else 1.0
         return max(float(largest * self.queries["lexical"][query][1].sum()), 1e-9)
-
-    def count_vectors(self, documents: Numbers) -> Numbers:
-        """Documents (m,) -> (m,) their token vectors."""
-        return self._snapshot.vectors[documents]
 
     def explain(self, view: View, query: int, document: int) -> Floats:
         """(parts of the document, parts of the query)."""

@@ -140,7 +140,7 @@ def score_candidates(
     if "multi" in scores:
         scores["multi"] = np.maximum(scores["multi"] / np.float32(len(asked.queries["multi"][query])), LEAST)
     if settings.fusion == "standard":
-        shares = _standardise(asked, query, candidates.documents, scores, settings, profile)
+        shares = _standardise(asked, query, scores, settings, profile)
     elif settings.fusion == "rrf":
         shares = {
             view: np.float32(weights[view]) / (RRF_CONSTANT + compute_ranks(values)) for view, values in scores.items()
@@ -157,7 +157,6 @@ def score_candidates(
 def _standardise(
     asked: Asked,
     query: int,
-    documents: Numbers,
     scores: Mapping[View, Floats],
     settings: HybridSearch,
     profile: Profile,
@@ -176,8 +175,6 @@ def _standardise(
         value = values.astype(np.float64)
         if view == "lexical" and asked.counted:
             value /= math.sqrt(asked.find_largest_lexical(query))
-        if view == "multi":
-            value -= profile.length_penalty * np.log1p(asked.count_vectors(documents))
         one = profile.get(view)
         shares[view] = np.asarray(total[view] / whole * (value - one.background) / one.gap, np.float32)
     return shares
@@ -199,8 +196,7 @@ def weigh_views(settings: HybridSearch, counted: bool, profile: Profile) -> tupl
     dense, lexical, multi = choose_protocol(settings, counted).weights
     if settings.fusion != "standard" or settings.weights is not None:
         return dense, lexical, multi
-    worth = [profile.get(view).worth for view in VIEWS]
-    return worth[0], worth[1], worth[2]
+    return profile.weigh("dense"), profile.weigh("lexical"), profile.weigh("multi")
 
 
 def share_evenly(asked: Asked, settings: HybridSearch, profile: Profile) -> list[ViewScores]:

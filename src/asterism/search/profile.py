@@ -7,7 +7,7 @@ by the sentence, among all other documents of the index (see `retriever/profilin
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,10 +23,10 @@ RIDGE = 0.05
 LEAST_SLOPE = 0.5
 FEWEST_PAIRS = 4  # fewer say nothing about the scale of a view
 PRIOR = 3  # pairs that every view is taken to have found: few pairs are weak evidence that a view is worse
-HALF = 0.65  # of what the best view finds: a view that finds less is worth little, one that finds more nearly all
+HALF = 0.75  # of what the best view finds: a view that finds less is worth little, one that finds more nearly all
 STEEP = 8  # how sharply its worth falls there
 TRUST_POWER = 4
-LENGTH = 0.14  # of a gap, by which a document's token similarity grows with the logarithm of its vectors by chance
+TOKENS = 2.0  # what token vectors weigh beside another view that finds as much: short queries need them more
 
 Matrix = npt.NDArray[np.float64]
 Vector = npt.NDArray[np.float64]
@@ -38,7 +38,7 @@ class ViewProfile:
 
     background  the mean score of a random pair
     gap         how far above it a sentence's own document scores
-    worth       the view's weight, 1 for the best view
+    worth       how much it finds, compared with the best view, which has 1
     found       the share of sentences whose own document scores highest in the index
     """
 
@@ -66,7 +66,6 @@ class Profile:
     """By view, its profile; `pairs` of sentence and document were compared when the index had `documents`.
 
     added            documents that had been added by then, including those that were replaced or deleted; 0 if unknown
-    length_penalty   taken from the mean token similarity, times log(1 + vectors of the document)
     readable         the share of the documents' tokens that the model can read
     slope, midpoint  of the logistic function from totals to calibrated scores
     """
@@ -74,7 +73,6 @@ class Profile:
     views: Mapping[View, ViewProfile]
     documents: int = 0
     pairs: int = 0
-    length_penalty: float = 0.0
     readable: float = 1.0
     slope: float = 4.0
     midpoint: float = 0.5
@@ -95,19 +93,22 @@ class Profile:
             {view: ViewProfile.from_facts(stored.part(view)) for view in VIEWS if stored.has(view)},
             facts.whole("documents"),
             facts.whole("pairs"),
-            facts.number("length_penalty", LARGEST),
             facts.number("readable", 1),
             facts.number("slope", LARGEST),
             facts.number("midpoint", LARGEST),
             facts.whole("added") if facts.has("added") else 0,
         )
-        if min(found.length_penalty, found.readable, found.slope) < 0:
+        if min(found.readable, found.slope) < 0:
             raise damaged(facts.where, "has a negative number, expected none")
         return found
 
     def get(self, view: View) -> ViewProfile:
         """The profile of a view; a usual one if it was not measured."""
         return self.views.get(view) or UNMEASURED.views[view]
+
+    def weigh(self, view: View) -> float:
+        """The view's weight for a query that the model can read."""
+        return self.get(view).worth * (TOKENS if view == "multi" else 1.0)
 
     def trust(self, readable: float) -> float:
         """Of 1, how much to rely on the model for a query of which it can read this share."""
@@ -125,25 +126,20 @@ UNMEASURED = Profile(  # as with the default model on English texts
         "lexical": ViewProfile(0.1, 1.6, 1.0),
         "multi": ViewProfile(0.2, 0.25, 1.0),
     },
-    length_penalty=LENGTH * 0.25,
 )
 
 
 @dataclass
 class Pairs:
-    """Scores (n, n) by view: sentence i with the rest of document j, which is its own for i = j.
-
-    vectors (n,) of each document.
-    """
+    """Scores (n, n) by view: sentence i with the rest of document j, which is its own for i = j."""
 
     scores: Mapping[View, Matrix]
-    vectors: npt.NDArray[np.int64]
     _own: npt.NDArray[np.bool_] = field(init=False)
     _gaps: dict[View, float] = field(init=False)
 
     def __post_init__(self) -> None:
         """Mark the pairs that belong together."""
-        self._own = np.eye(len(self.vectors), dtype=bool)
+        self._own = np.eye(len(next(iter(self.scores.values()))), dtype=bool)
         enough = len(self._own) >= FEWEST_PAIRS
         self._gaps = {view: self._find_gap(values) for view, values in self.scores.items()} if enough else {}
 
@@ -152,20 +148,12 @@ class Pairs:
         """Whether there are enough pairs, and every view tells documents apart."""
         return min(self._gaps.values(), default=0.0) >= SMALLEST_GAP
 
-    @property
-    def length_penalty(self) -> float:
-        """See Profile."""
-        return LENGTH * self._gaps.get("multi", 0.0)
-
     def measure(self, rivals: Mapping[View, Vector], readable: float = 1.0) -> Profile:
-        """Rivals (n,) by view: the best score of any other document of the index, less the length penalty.
+        """Rivals (n,) by view: the best score of any other document of the index.
 
         Only for pairs that suffice. readable: see Profile.
         """
-        corrected = dict(self.scores)
-        if "multi" in corrected:
-            corrected["multi"] = corrected["multi"] - self.length_penalty * np.log1p(self.vectors)
-        found = {view: int((values[self._own] > rivals[view]).sum()) for view, values in corrected.items()}
+        found = {view: int((values[self._own] > rivals[view]).sum()) for view, values in self.scores.items()}
         best = PRIOR + max(found.values())
         views = {
             view: ViewProfile(
@@ -174,19 +162,14 @@ class Pairs:
                 judge_worth((PRIOR + found[view]) / best),
                 found[view] / len(self._own),
             )
-            for view, values in corrected.items()
+            for view, values in self.scores.items()
         }
-        total = sum(one.worth * (corrected[view] - one.background) / one.gap for view, one in views.items())
-        total = np.asarray(total / sum(one.worth for one in views.values()))
+        profile = Profile(views, pairs=len(self._own), readable=readable)
+        weights = {view: profile.weigh(view) for view in views}
+        total = sum(weights[view] * (self.scores[view] - one.background) / one.gap for view, one in views.items())
+        total = np.asarray(total / sum(weights.values()))
         slope, midpoint = fit_logistic(total[self._own], total[~self._own])
-        return Profile(
-            views,
-            pairs=len(self._own),
-            length_penalty=self.length_penalty,
-            readable=readable,
-            slope=slope,
-            midpoint=midpoint,
-        )
+        return replace(profile, slope=slope, midpoint=midpoint)
 
     def _mean_of_others(self, scores: Matrix) -> float:
         return float(scores[~self._own].mean())

@@ -77,27 +77,25 @@ def test_the_profile_is_that_of_sentences_and_rests(measured: Retriever, monkeyp
         ),
         "lexical": weigh_terms(measured, sentences, texts, asked, rests),
     }
-    vectors = np.array([len(rests.multi[j]) for j in range(len(pairs))])
     readable = measured.encoder.measure_readable(texts).mean()
-    compared = Pairs(scores, vectors)
+    compared = Pairs(scores)
     owners = [next(one.id for one in documents.values() if sentence in one.text) for sentence, _ in pairs]
-    rivals = find_rivals(measured, sentences, owners, compared.length_penalty)
+    rivals = find_rivals(measured, sentences, owners)
     expected = compared.measure(rivals, readable)
     assert (found.documents, found.pairs, found.readable) == (30, 16, pytest.approx(readable))
     assert found.slope == pytest.approx(expected.slope, rel=1e-4)
     assert found.midpoint == pytest.approx(expected.midpoint, abs=1e-4)
-    assert found.length_penalty == pytest.approx(expected.length_penalty, rel=1e-4)
     for view, one in expected.views.items():
         assert found.views[view].worth == one.worth
         assert found.views[view].gap == pytest.approx(one.gap, rel=1e-4, abs=1e-7)
         assert found.views[view].background == pytest.approx(one.background, rel=1e-4, abs=1e-6)
 
 
-def find_rivals(made: Retriever, sentences: list[str], owners: list[str], penalty: float) -> dict[View, np.ndarray]:
+def find_rivals(made: Retriever, sentences: list[str], owners: list[str]) -> dict[View, np.ndarray]:
     """(sentences,) by view: the best score of another document; token vectors as the index has them."""
     asked, texts = made.encoder.encode_query(sentences), [document.full_text for document in made]
     whole = made.encoder.encode_document(texts)
-    rankings = made.search_many(sentences, 2, method="colbert", settings=TokenSearch(length_penalty=penalty))
+    rankings = made.search_many(sentences, 2, method="colbert")
     best = [
         next(hit.score for hit in ranking if hit.id != owner) for ranking, owner in zip(rankings, owners, strict=True)
     ]
@@ -334,7 +332,6 @@ def test_an_index_of_one_view(put_with: PutWith, m3: Path, view: View) -> None:
     made = put_with(m3, write_documents(12), views=[view])
     assert set(made.profile.views) == {view}
     assert made.profile.views[view].worth == 1
-    assert made.profile.length_penalty == (pytest.approx(0.14 * made.profile.views[view].gap) if view == "multi" else 0)
     assert made.search("the quick fox").method == {"multi": "colbert"}.get(view, view)
 
 
@@ -428,7 +425,7 @@ def test_a_repair_forgets_what_cannot_be_read(put_with: PutWith, m3: Path) -> No
 
 def test_fusion_uses_the_profile(put_with: PutWith, m3: Path) -> None:
     made = put_with(m3, write_documents(24))
-    assert made.weights == tuple(made.profile.views[view].worth for view in ("dense", "lexical", "multi"))
+    assert made.weights == tuple(made.profile.weigh(view) for view in ("dense", "lexical", "multi"))
     made.fusion = HybridSearch(weights=(1, 2, 3))
     assert made.weights == (1, 2, 3)
     found = made.search("the quick fox", settings=HybridSearch(calibrated=True))

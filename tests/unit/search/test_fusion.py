@@ -174,24 +174,20 @@ PROFILE = Profile(
         "lexical": ViewProfile(0.5, 2.0, 0.25),
         "multi": ViewProfile(-0.125, 0.75, 0.5),
     },
-    length_penalty=0.2,
     readable=0.8,
     slope=3.0,
     midpoint=0.4,
 )
-VECTORS = {"a": 2, "b": 1, "c": 1, "d": 0}
 
 
-def standardise(
-    scores: dict[str, Any], total: tuple[float, float, float], lengths: dict[str, int] = VECTORS
-) -> dict[str, float]:
+def standardise(scores: dict[str, Any], total: tuple[float, float, float]) -> dict[str, float]:
     """Scores of dense, lexical and multi by id -> totals, for the total weight of each view."""
     found = {}
     for id, (dense, lexical, multi) in scores.items():
         values = (
             (dense - 0.25) / 0.5,
             (lexical - 0.5) / 2.0,
-            (multi - 0.2 * math.log(1 + lengths[id]) + 0.125) / 0.75,
+            (multi + 0.125) / 0.75,
         )
         found[id] = float(np.dot(values, total) / sum(total))
     return found
@@ -200,7 +196,7 @@ def standardise(
 def test_standard_scores_of_a_models_weights(few: Collection) -> None:
     """A model's own term weights have a scale, and are not divided."""
     found = found_in(few, QUERY, plan_of("hybrid", profile=PROFILE))
-    expected = standardise(SCORES, (1.0, 0.25, 0.5))
+    expected = standardise(SCORES, (1.0, 0.25, 1.0))
     assert dict(found) == pytest.approx(expected, abs=1e-6)
     assert [id for id, _ in found] == sorted(expected, key=lambda id: -expected[id])
 
@@ -217,7 +213,7 @@ def test_a_model_that_weighs_terms_fades_as_a_whole(few: Collection, readable: f
     """All views are the model's, so none is favoured; totals of a query that it cannot read at all are 0."""
     plan = plan_of("hybrid", HybridSearch(weights=weights), profile=PROFILE)
     found = dict(found_in(few, replace(QUERY, readable=readable), plan))
-    whole = standardise(SCORES, weights or (1.0, 0.25, 0.5))
+    whole = standardise(SCORES, weights or (1.0, 0.25, 1.0))
     assert found == pytest.approx(whole if readable else dict.fromkeys(whole, 0.0), abs=1e-6)
 
 
@@ -251,7 +247,7 @@ def test_standard_scores_of_counted_words(counted: Any, readable: float, weights
     made, scores = counted
     plan = plan_of("hybrid", HybridSearch(weights=weights), profile=PROFILE)
     found = dict(found_in(made, replace(COUNTED_QUERY, readable=readable), plan))
-    dense, lexical, multi = weights or (1.0, 0.25, 0.5)
+    dense, lexical, multi = weights or (1.0, 0.25, 1.0)
     trust = min(1, readable / 0.8) ** 4
     assert found == pytest.approx(standardise(scores, (dense * trust, lexical, multi * trust)), abs=1e-6)
 
@@ -269,22 +265,22 @@ def test_a_query_without_known_words(counted: Any) -> None:
     for terms in ({}, {77: 1.0}):
         found = dict(found_in(made, replace(COUNTED_QUERY, terms=terms), plan))
         without = {id: (dense, 0.0, multi) for id, (dense, _, multi) in scores.items()}
-        assert found == pytest.approx(standardise(without, (1.0, 0.25, 0.5)), abs=1e-6)
+        assert found == pytest.approx(standardise(without, (1.0, 0.25, 1.0)), abs=1e-6)
 
 
 def test_an_index_that_was_not_measured_has_usual_scales(few: Collection) -> None:
-    usual = (((0.15, 0.4), (0.1, 1.6), (0.2, 0.25)), 0.14 * 0.25)
-    expected = {}
-    for id, values in SCORES.items():
-        lowered = (values[0], values[1], values[2] - usual[1] * math.log(1 + VECTORS[id]))
-        expected[id] = sum((value - low) / gap for value, (low, gap) in zip(lowered, usual[0], strict=True)) / 3
+    usual = ((0.15, 0.4, 1), (0.1, 1.6, 1), (0.2, 0.25, 2))
+    expected = {
+        id: sum(weight * (value - low) / gap for value, (low, gap, weight) in zip(values, usual, strict=True)) / 4
+        for id, values in SCORES.items()
+    }
     assert dict(found_in(few, QUERY, plan_of("hybrid"))) == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize("views", [("multi", "dense"), ("multi", "lexical"), ("dense", "lexical")], ids="+".join)
 def test_standard_scores_of_two_views(tmp_path: Path, views: tuple[str, ...]) -> None:
     with closing(collection_of(tmp_path / "x", FEW[:2], FEW[2:], views=views)) as made:
-        total = tuple(np.where([view in views for view in VIEWS], (1.0, 0.25, 0.5), 0))
+        total = tuple(np.where([view in views for view in VIEWS], (1.0, 0.25, 1.0), 0))
         found = dict(found_in(made, QUERY, plan_of("hybrid", None, views, PROFILE)))
         assert found == pytest.approx(standardise(SCORES, total), abs=1e-6)
 
@@ -319,8 +315,8 @@ def test_scores_too_far_apart_to_calibrate_keep_the_order(few: Collection) -> No
 
 
 def test_the_weights_of_the_views() -> None:
-    assert weigh_views(HybridSearch(), True, PROFILE) == (1.0, 0.25, 0.5)
-    assert weigh_views(HybridSearch(), True, Profile({})) == (1.0, 1.0, 1.0)
+    assert weigh_views(HybridSearch(), True, PROFILE) == (1.0, 0.25, 1.0)
+    assert weigh_views(HybridSearch(), True, Profile({})) == (1.0, 1.0, 2.0)
     assert weigh_views(HybridSearch(weights=(1, 2, 3)), True, PROFILE) == (1, 2, 3)
     assert weigh_views(HybridSearch(fusion="linear"), False, PROFILE) == (1.0, 0.3, 1.0)
     assert weigh_views(HybridSearch(fusion="linear"), True, PROFILE) == (1.0, 1.0, 1.0)
