@@ -1,0 +1,115 @@
+"""What training writes is what encoders read: the same vectors with and without torch, from a folder of any recipe."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="training needs torch: make test-train")
+
+from asterism import load_encoder  # noqa: E402
+from asterism.encoders.checkpoints.layouts import open_checkpoint  # noqa: E402
+from asterism.recipes.run import run_recipe, write_model  # noqa: E402
+from asterism.training.model import make_model  # noqa: E402
+from asterism.training.settings import ModelSettings  # noqa: E402
+from asterism.training.texts import TrainingTexts  # noqa: E402
+from tests.layouts import TEXTS  # noqa: E402
+from tests.training.tiny import make_recipe  # noqa: E402
+
+WORDY = [text for text in TEXTS if text.strip()]
+SHAPES = {
+    "plain": {},
+    "colbert": {"query_marker": "[unused0]", "document_marker": "[unused1]", "expand_queries": True},
+    "gated": {"projection": "gated", "inner": 24},
+    "positions": {"vectors_per_document": 4},
+    "full": {"vectors_per_document": 3, "pooling": "full"},
+    "top layers": {"train_layers": 1},
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_vectors_with_and_without_torch(model: Path, tmp_path: Path, shape: str) -> None:
+    settings = ModelSettings(str(model), dimensions=12, query_length=16, document_length=40, **SHAPES[shape])
+    checkpoint = open_checkpoint(model)
+    texts = TrainingTexts(checkpoint, settings, WORDY, WORDY)
+    made = make_model(checkpoint, settings, 3)
+    with torch.no_grad():  # as after some training
+        for parameter in made.parameters():
+            if parameter.requires_grad:
+                parameter += 0.02 * torch.randn_like(parameter)
+    made.eval()
+    write_model(tmp_path / "out", checkpoint, made, texts, "a card")
+    encoder = load_encoder(tmp_path / "out", long="truncate")
+    with torch.inference_mode():
+        for encode, read in (
+            (texts.encode_queries, encoder.encode_query),
+            (texts.encode_passages, encoder.encode_document),
+        ):
+            vectors, mask = encode(made, range(len(WORDY)))
+            found = read(WORDY, views=["multi"]).multi
+            for i in range(len(WORDY)):
+                np.testing.assert_allclose(found[i], vectors[i][mask[i]].numpy(), atol=1e-4)
+
+
+def test_frozen_states_change_nothing(model: Path, tmp_path: Path) -> None:
+    """Up to the float16 in which they are kept."""
+    settings = ModelSettings(str(model), dimensions=12, query_length=16, document_length=40, train_layers=2)
+    checkpoint = open_checkpoint(model)
+    whole, frozen = (TrainingTexts(checkpoint, settings, WORDY, WORDY) for _ in range(2))
+    frozen.freeze(tmp_path)
+    made = make_model(checkpoint, settings, 3).eval()
+    with torch.inference_mode():
+        for name in ("encode_queries", "encode_passages"):
+            numbers = [3, 0, 1, 3]
+            expected, mask = getattr(whole, name)(made, numbers)
+            found, same = getattr(frozen, name)(made, numbers)
+            assert (mask == same).all()
+            torch.testing.assert_close(found[mask], expected[mask], atol=2e-2, rtol=0)
+    trained = {name for name, one in made.named_parameters() if one.requires_grad}
+    assert trained == {name for name in trained if "layer.2." in name or "layer.3." in name or "projection" in name}
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1]])
+def test_the_order_of_a_batch_does_not_matter(model: Path, order: list[int]) -> None:
+    settings = ModelSettings(str(model), dimensions=12, query_length=16, document_length=40, batch_tokens=50)
+    checkpoint = open_checkpoint(model)
+    texts = TrainingTexts(checkpoint, settings, WORDY, WORDY)
+    made = make_model(checkpoint, settings, 3).eval()
+    with torch.inference_mode():
+        alone = [texts.encode_passages(made, [number]) for number in order]
+        vectors, mask = texts.encode_passages(made, order)
+    for row, kept, (expected, places) in zip(vectors, mask, alone, strict=True):
+        torch.testing.assert_close(row[kept], expected[0][places[0]], atol=1e-5, rtol=0)
+
+
+RECIPES = {
+    "colbert": (),
+    "colbertv2": ("negatives.ranking=lexical", "negatives.teacher=hybrid", "negatives.depth=20", "negatives.count=4"),
+    "xtr": ("model.train_layers=2",),
+    "colxtr": (),
+    "constbert": ("model.vectors_per_document=4",),
+}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_from_pairs_to_an_answer(model: Path, pairs: Path, tmp_path: Path, name: str) -> None:
+    recipe = make_recipe(name, model, pairs, *RECIPES[name])
+    done = run_recipe(recipe, tmp_path / "model")
+    assert len(done.losses) == 8
+    assert done.best_score is not None
+    card = (tmp_path / "model" / "README.md").read_text()
+    assert "mean cosine of token vectors" in card
+    assert f'objective = "{recipe.training.loss.objective}"' in card
+    code = (
+        "import sys, asterism\n"
+        f"with asterism.Retriever.create({str(tmp_path / 'x.ast')!r}, {str(tmp_path / 'model')!r}) as made:\n"
+        "    made.add([asterism.Document('a', 'the quick brown fox'), asterism.Document('b', 'light speed of data')])\n"
+        "    print(made.search('quick fox').ids[0], made.search('quick fox', method='colbert').ids[0])\n"
+        "print('torch' in sys.modules)\n"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["a", "a", "False"]

@@ -1,0 +1,66 @@
+"""Two processes with a batch of 8 each have the gradient of one process with a batch of 16."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="training needs torch: make test-train")
+
+DRIVER = """
+import sys
+from pathlib import Path
+import torch
+from asterism.encoders.checkpoints.layouts import open_checkpoint
+from asterism.training.batches import BatchDrawer
+from asterism.training.examples import read_training_set
+from asterism.training.model import make_model
+from asterism.training.objective import compute_loss
+from asterism.training.optimiser import set_dropout
+from asterism.training.processes import average_gradients, find_own_number, join_processes, leave_processes
+from asterism.training.settings import LossSettings, ModelSettings
+from asterism.training.texts import TrainingTexts
+
+model, pairs, to, objective = sys.argv[1:]
+torch.set_num_threads(1)
+join_processes()
+settings = ModelSettings(model, dimensions=12, query_length=16, document_length=24)
+data, checkpoint = read_training_set(pairs), open_checkpoint(Path(model))
+texts = TrainingTexts(checkpoint, settings, data.queries, data.passages)
+made = make_model(checkpoint, settings, 3)
+set_dropout(made, 0.0)
+made.train()
+part = BatchDrawer(data.examples, len(data.passages), 1, 16, 5).draw(0)
+loss = compute_loss(made, texts, part, LossSettings(objective=objective, k_train=40))
+loss.backward()
+parameters = [one for one in made.parameters() if one.grad is not None]
+average_gradients(parameters)
+if find_own_number() == 0:
+    torch.save({name: one.grad for name, one in made.named_parameters() if one.grad is not None}, to)
+leave_processes()
+"""
+
+
+@pytest.mark.parametrize("objective", ["maxsim", "xtr"])
+def test_two_processes_have_the_gradient_of_one(model: Path, pairs: Path, tmp_path: Path, objective: str) -> None:
+    driver = tmp_path / "driver.py"
+    driver.write_text(DRIVER)
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    gradients = []
+    for processes in (1, 2):
+        to = tmp_path / f"{processes}.pt"
+        launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+        given = [str(driver), str(model), str(pairs), str(to), objective]
+        done = subprocess.run([*launch, *given], env=environment, capture_output=True, text=True, timeout=240)
+        assert done.returncode == 0, done.stderr[-2000:]
+        gradients.append(torch.load(to, weights_only=True))
+    alone, together = gradients
+    assert alone.keys() == together.keys()
+    largest = max(float(gradient.abs().max()) for gradient in alone.values())
+    assert largest > 1e-3
+    for name, gradient in alone.items():
+        assert float((gradient - together[name]).abs().max()) < 1e-5, name

@@ -1,0 +1,68 @@
+"""Recipes as files: their sections, changes to them, and what is wrong with a wrong one. No torch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from asterism.errors import SettingError
+from asterism.recipes.recipe import Recipe, list_recipes, read_recipe
+
+
+def test_the_recipes_of_the_papers() -> None:
+    assert list_recipes() == ["colbert", "colbertv2", "colxtr", "constbert", "xtr"]
+    for name in list_recipes():
+        assert isinstance(read_recipe(name), Recipe)
+    assert read_recipe("xtr").training.loss.objective == "xtr"
+    assert read_recipe("constbert").training.model.vectors_per_document == 32
+    assert read_recipe("colbertv2").training.loss.distillation > 0
+    assert read_recipe("colbert").training.model.expand_queries
+
+
+def test_a_file_and_changes(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text('[run]\nrate = 1e-4\n[data]\ntrain = ["a", "b"]\n')
+    found = read_recipe(file, ["run.batch=7", "model.backbone=gte-small", "loss.objective='xtr'"])
+    assert (found.training.run.rate, found.training.run.batch) == (1e-4, 7)
+    assert found.data.train == ("a", "b")
+    assert (found.training.model.backbone, found.training.loss.objective) == ("gte-small", "xtr")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[run]\nrat = 1", "[run] has no setting 'rat': did you mean 'rate'?"),
+        ("[runn]\nrate = 1", "a recipe has no section 'runn': did you mean 'run'?"),
+        ("rate = 1", "rate is outside of a section"),
+        ("[run]\nrate = 'fast'", "[run] rate is 'fast', expected a number from 0 to 10"),
+        ("[run]\nbatch = 0", "[run] batch is 0, expected a whole number from 1"),
+        ("[loss]\nobjective = 'mse'", "[loss] objective is 'mse', expected one of 'maxsim', 'xtr'"),
+        ("[loss]\ncontrast = 0", "[loss] contrast and distillation are both 0"),
+        ("[model]\nvectors_per_document = 500", "[model] vectors_per_document is 500, expected fewer than the 180"),
+        ("[negatives]\nmargin = 1.0", "[negatives] margin needs a teacher"),
+        ("[data]\ntrain = [1]", "[data] train is [1], expected a list of paths"),
+        ("[run", "cannot be read as a recipe"),
+    ],
+)
+def test_a_wrong_recipe_is_one_clear_line(tmp_path: Path, content: str, message: str) -> None:
+    file = tmp_path / "wrong.toml"
+    file.write_text(content)
+    with pytest.raises(SettingError) as error:
+        read_recipe(file)
+    assert message in str(error.value)
+    assert str(error.value).startswith(str(file))
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("change", ["rate=1", "run.rate", "run", "=", "run.=1"])
+def test_a_change_that_is_none(change: str) -> None:
+    with pytest.raises(SettingError):
+        read_recipe("xtr", [change])
+
+
+def test_an_unknown_recipe() -> None:
+    with pytest.raises(
+        SettingError, match=r"there is no file nothing\.toml, expected one, or a recipe's name: colbert"
+    ):
+        read_recipe("nothing.toml")

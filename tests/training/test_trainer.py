@@ -1,0 +1,173 @@
+"""The loop: it learns, resumes exactly, keeps its last checkpoint whole, and says what is wrong in one line."""
+
+from __future__ import annotations
+
+import json
+import resource
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="training needs torch: make test-train")
+
+from asterism.errors import InputError, TrainingError  # noqa: E402
+from asterism.recipes.run import run_recipe  # noqa: E402
+from asterism.training import trainer  # noqa: E402
+from asterism.training.batches import BatchDrawer  # noqa: E402
+from asterism.training.examples import Example  # noqa: E402
+from asterism.training.saving import CHECKPOINT, save_state  # noqa: E402
+from asterism.training.settings import RunSettings  # noqa: E402
+from tests.training.tiny import make_recipe  # noqa: E402
+
+
+class Stopped(Exception):
+    pass
+
+
+def stop_after(step: int) -> Any:
+    def report(now: trainer.Report) -> None:
+        if now.step == step:
+            raise Stopped
+
+    return report
+
+
+def test_it_learns(model: Path, pairs: Path, tmp_path: Path) -> None:
+    done = run_recipe(make_recipe("colbert", model, pairs, "run.steps=40", "run.dropout=0"), tmp_path / "x")
+    assert np.mean(done.losses[-5:]) < 0.8 * np.mean(done.losses[:5])
+    lines = [json.loads(line) for line in (tmp_path / "x" / "log.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in lines] == list(range(1, 41))
+    assert [line["loss"] for line in lines] == done.losses
+    assert {line["step"] for line in lines if line["score"] is not None} == set(range(4, 41, 4))
+    assert not (tmp_path / "x.run").exists()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        (),
+        ("model.train_layers=2", "run.accumulate=2"),
+        ("negatives.ranking=lexical", "run.negatives=2", "run.refresh_every=3"),
+    ],
+    ids=len,
+)
+def test_a_resumed_run_has_the_same_losses(model: Path, pairs: Path, tmp_path: Path, changes: tuple[str, ...]) -> None:
+    recipe = make_recipe("xtr", model, pairs, *changes)
+    whole = run_recipe(recipe, tmp_path / "whole")
+    for step in (1, 6):  # before the first checkpoint, and after it
+        with pytest.raises(Stopped):
+            run_recipe(recipe, tmp_path / "parts", report=stop_after(step))
+    assert (tmp_path / "parts.run" / CHECKPOINT).exists()
+    notes: list[str] = []
+    resumed = run_recipe(recipe, tmp_path / "parts", notes.append)
+    assert "continuing after step 4 of 8" in notes
+    assert resumed.losses == whole.losses
+    assert (resumed.best_score, resumed.best_step) == (whole.best_score, whole.best_step)
+    for name in ("model.safetensors", "heads.safetensors", "log.jsonl"):
+        assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_a_checkpoint_of_another_run(model: Path, pairs: Path, tmp_path: Path) -> None:
+    with pytest.raises(Stopped):
+        run_recipe(make_recipe("colbert", model, pairs), tmp_path / "x", report=stop_after(5))
+    with pytest.raises(TrainingError, match=r"is of another run: loss\.temperature was 0\.03125 and is 0\.5; choose"):
+        run_recipe(make_recipe("colbert", model, pairs, "loss.temperature=0.5"), tmp_path / "x")
+    with pytest.raises(TrainingError, match="is of another run"):
+        run_recipe(make_recipe("colbert", model, pairs, "model.dimensions=8"), tmp_path / "x")
+
+
+@pytest.mark.parametrize("damage", [b"", b"nothing", None], ids=["empty", "text", "cut"])
+def test_a_damaged_checkpoint(model: Path, pairs: Path, tmp_path: Path, damage: bytes | None) -> None:
+    recipe = make_recipe("colbert", model, pairs)
+    with pytest.raises(Stopped):
+        run_recipe(recipe, tmp_path / "x", report=stop_after(5))
+    file = tmp_path / "x.run" / CHECKPOINT
+    file.write_bytes(file.read_bytes()[:1000] if damage is None else damage)
+    with pytest.raises(TrainingError, match=r"cannot be read .* remove it to begin anew"):
+        run_recipe(recipe, tmp_path / "x")
+
+
+def test_a_loss_that_is_not_a_number(model: Path, pairs: Path, tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match=r"the loss is nan in step \d+, expected a number: lower run.rate, now 10"):
+        run_recipe(make_recipe("colbert", model, pairs, "run.rate=10", "run.steps=60", "run.warmup=0", "run.clip=1e9",
+                               "run.evaluate_every=1", "loss.temperature=1e-6"), tmp_path / "x")  # fmt: skip
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_full_disk_leaves_the_checkpoint_whole(tmp_path: Path) -> None:
+    file = tmp_path / CHECKPOINT
+    save_state(file, {"step": 1})
+    before = file.read_bytes()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+    try:
+        with pytest.raises(TrainingError, match=r"could not be written .* the one before it is whole"):
+            save_state(file, {"weights": torch.zeros(100_000)})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert file.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == [CHECKPOINT]
+
+
+def test_no_examples(model: Path, tmp_path: Path) -> None:
+    recipe = make_recipe("colbert", model, tmp_path / "missing.jsonl")
+    with pytest.raises(InputError):
+        run_recipe(recipe, tmp_path / "x")
+    with pytest.raises(InputError, match=r"data\.train is empty"):
+        run_recipe(recipe.change("data", "train", ()), tmp_path / "x")
+    assert not (tmp_path / "x").exists()
+
+
+# --- batches ---
+
+
+EXAMPLES = [Example(i, (2 * i, 2 * i + 1) if i % 3 else (2 * i,), (90 + i % 5,) if i % 2 else ()) for i in range(20)]
+
+
+def test_batches_depend_on_the_seed_alone() -> None:
+    one, same, other = (BatchDrawer(EXAMPLES, 100, 3, 4, seed) for seed in (1, 1, 2))
+    for number in (0, 3, 4, 11):
+        assert (one.draw(number).documents == same.draw(number).documents).all()
+    assert any((one.draw(number).queries != other.draw(number).queries).any() for number in range(5))
+
+
+def test_each_epoch_has_every_example_once() -> None:
+    drawer = BatchDrawer(EXAMPLES, 100, 2, 4, 1)
+    for epoch in range(2):
+        queries = [query for place in range(5) for query in drawer.draw(5 * epoch + place).queries.tolist()]
+        assert sorted(queries) == list(range(20))
+
+
+def test_positives_come_first_and_relevant_ones_do_not_compete() -> None:
+    shared = [Example(0, (5,)), Example(1, (5, 6)), Example(0, (7,)), Example(2, (8,))]
+    part = BatchDrawer(shared, 50, 2, 4, 3).draw(0)
+    relevant = {0: {5, 7}, 1: {5, 6}, 2: {8}}
+    flat = part.documents.reshape(-1)
+    for i, query in enumerate(part.queries.tolist()):
+        assert part.documents[i, 0] in relevant[query]
+        assert not set(part.documents[i, 1:].tolist()) & relevant[query]
+        for j, document in enumerate(flat.tolist()):
+            assert part.excluded[i, j] == (document in relevant[query] and j != 3 * i)
+
+
+def test_teacher_scores_go_with_their_documents() -> None:
+    examples = [Example(i, (i,), (10 + i, 20 + i), {i: 3.0, 10 + i: 1.0 + i, 20 + i: -1.0}) for i in range(4)]
+    part = BatchDrawer(examples, 30, 2, 4, 1).draw(0)
+    for row, scores in zip(part.documents.tolist(), part.teacher.tolist(), strict=True):
+        expected = {row[0]: 3.0, 10 + row[0]: 1.0 + row[0], 20 + row[0]: -1.0}
+        assert scores == [expected[number] for number in row]
+    few = BatchDrawer([Example(0, (0,), (1,), {0: 1.0, 1: 0.0})] * 2, 30, 3, 2, 1).draw(0)
+    assert np.isnan(few.teacher[:, 2:]).all()
+
+
+@pytest.mark.parametrize(("warmup", "steps"), [(0.1, 100), (0.0, 10), (1.0, 10), (0.5, 1)])
+def test_the_rate_rises_and_falls(warmup: float, steps: int) -> None:
+    run = RunSettings(warmup=warmup)
+    rates = [run.compute_rate(step, steps) for step in range(steps)]
+    assert max(rates) == 1
+    assert all(0 < rate <= 1 for rate in rates)
+    top = rates.index(1)
+    assert rates[: top + 1] == sorted(rates[: top + 1])
+    assert rates[top:] == sorted(rates[top:], reverse=True)
