@@ -34,7 +34,8 @@ def test_a_file_and_changes(tmp_path: Path) -> None:
     [
         ("[run]\nrat = 1", "[run] has no setting 'rat': did you mean 'rate'?"),
         ("[runn]\nrate = 1", "a recipe has no section 'runn': did you mean 'run'?"),
-        ("rate = 1", "rate is outside of a section"),
+        ("rate = 1", "a recipe has no section 'rate'"),
+        ("run = 1", "run is 1, expected a section with settings"),
         ("[run]\nrate = 'fast'", "[run] rate is 'fast', expected a number from 0 to 10"),
         ("[run]\nbatch = 0", "[run] batch is 0, expected a whole number from 1"),
         ("[loss]\nobjective = 'mse'", "[loss] objective is 'mse', expected one of 'maxsim', 'xtr'"),

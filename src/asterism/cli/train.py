@@ -52,7 +52,7 @@ def train(
 
     chosen = read_recipe(recipe, changes or ())
     if data:
-        chosen = chosen.change("data", "train", tuple(data))
+        chosen = chosen.change("data", train=tuple(data))
     for package in ("torch", "transformers"):
         if find_spec(package) is None:
             raise MissingPackage(f"training needs {package}: pip install 'asterism[train]'")

@@ -98,19 +98,9 @@ class Recipe(Settings):
         training = {one.name: getattr(self.training, one.name) for one in fields(self.training)}
         return {**training, "data": self.data, "negatives": self.negatives}
 
-    def change(self, section: str, name: str, value: Any) -> Recipe:
-        """The recipe with one other value."""
-        known = self.sections
-        if section not in known:
-            raise SettingError(f"a recipe has no section {section!r}: {_suggest(section, list(known))}")
-        names = [one.name for one in fields(known[section])]  # type: ignore[arg-type]  # sections are dataclasses
-        if name not in names:
-            raise SettingError(f"[{section}] has no setting {name!r}: {_suggest(name, names)}")
-        try:
-            made = replace(known[section], **{name: value})  # type: ignore[type-var]
-        except (InputError, TypeError) as error:
-            raise SettingError(f"[{section}] {error}") from error
-        return from_sections({**known, section: made})
+    def change(self, section: str, **values: Any) -> Recipe:
+        """The recipe with other values in a section."""
+        return from_sections({**self.sections, section: _replace(section, self.sections[section], values)})
 
 
 def from_sections(sections: Mapping[str, Any]) -> Recipe:
@@ -128,12 +118,12 @@ def read_recipe(path: str | Path, changes: Sequence[str] = ()) -> Recipe:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingError(f"{file} cannot be read as a recipe: {error}") from error
     try:
-        recipe = from_tables(content)
         for change in changes:
-            recipe = _apply(recipe, change)
+            section, name, value = _parse_change(change)
+            content.setdefault(section, {})[name] = value
+        return from_tables(content)
     except SettingError as error:
         raise SettingError(f"{file}: {error}") from error
-    return recipe
 
 
 def find_recipe(path: str | Path) -> Path:
@@ -152,27 +142,39 @@ def list_recipes() -> list[str]:
 
 
 def from_tables(content: Mapping[str, Any]) -> Recipe:
-    """From the tables of a TOML file."""
-    recipe = Recipe()
+    """From the tables of a TOML file; each is checked as a whole."""
+    sections = dict(Recipe().sections)
     for section, values in content.items():
+        if section not in sections:
+            raise SettingError(f"a recipe has no section {section!r}: {_suggest(section, list(sections))}")
         if not isinstance(values, Mapping):
-            raise SettingError(f"{section} is outside of a section: {_suggest(section, list(recipe.sections))}")
-        for name, value in values.items():
-            recipe = recipe.change(section, name, value)
-    return recipe
+            raise SettingError(f"{section} is {values!r}, expected a section with settings")
+        sections[section] = _replace(section, sections[section], values)
+    return from_sections(sections)
 
 
-def _apply(recipe: Recipe, change: str) -> Recipe:
-    """A change such as run.rate=1e-4; the value is TOML, or a text without quotes."""
+def _replace(section: str, settings: Settings, values: Mapping[str, Any]) -> Settings:
+    """The settings of a section with other values."""
+    known = [one.name for one in fields(settings)]  # type: ignore[arg-type]  # sections are dataclasses
+    for name in values:
+        if name not in known:
+            raise SettingError(f"[{section}] has no setting {name!r}: {_suggest(name, known)}")
+    try:
+        return replace(settings, **values)  # type: ignore[type-var]
+    except (InputError, TypeError) as error:
+        raise SettingError(f"[{section}] {error}") from error
+
+
+def _parse_change(change: str) -> tuple[str, str, Any]:
+    """A change such as run.rate=1e-4 -> section, name, value; the value is TOML, or a text without quotes."""
     key, equals, text = change.partition("=")
     section, dot, name = key.strip().partition(".")
     if not equals or not dot:
         raise SettingError(f"{change!r} was given as a change, expected SECTION.NAME=VALUE, e.g. run.rate=1e-4")
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
+        return section, name, tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
-        value = text
-    return recipe.change(section, name, value)
+        return section, name, text
 
 
 def _suggest(name: str, known: Sequence[str]) -> str:

@@ -86,7 +86,7 @@ class Pooling(nn.Module):
         if self.form == "positions":
             return torch.einsum("cm,tmw->tcw", self.weight, values)
         flat = functional.linear(values.reshape(len(values), -1), self.weight)
-        return flat.view(len(values), self.count, -1)
+        return flat.reshape(len(values), self.count, -1)
 
     def to_pooling(self) -> ConstantPooling:
         """The same as arrays."""

@@ -39,7 +39,7 @@ def load_state(file: Path) -> dict[str, Any] | None:
     try:
         found = torch.load(file, map_location="cpu", weights_only=True)
     except Exception as error:  # of pickle, zip and torch, without a common base class
-        raise TrainingError(f"{file} cannot be read ({error}): remove it to begin anew") from error
+        raise TrainingError(f"{file} is damaged, expected the state of a run: remove it to begin anew") from error
     if not isinstance(found, dict):
         raise TrainingError(f"{file} has a {type(found).__name__}, expected the state of a run: remove it")
     return found
