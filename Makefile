@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 SANITIZED := .venv-sanitized
 REFERENCES := .venv-references
 PYLATE := .venv-pylate
+TRAINING := .venv-train
 # One process a core; a file's tests stay together, because they share what is slow to make.
 IN_PARALLEL := --numprocesses auto --dist loadfile
 
@@ -12,7 +13,7 @@ NATIVE := $(wildcard native/*/*) CMakeLists.txt pyproject.toml
 # An editable installation knows the modules that were there when it was made; a folder changes when one comes or goes.
 FOLDERS := $(shell find src -type d -not -name __pycache__)
 
-.PHONY: demo test test-all test-parity test-forged lint sanitize clean
+.PHONY: demo test test-train test-all test-parity test-forged lint sanitize clean
 .PHONY: bench-environments bench-token-search bench-growth bench-fixed
 .PHONY: bench-encode bench-encode-memory bench-int8-quality bench-updates bench-lexical bench-dense bench-hybrid bench-small-adds
 
@@ -26,7 +27,18 @@ demo: $(VENV)/.installed
 test: lint
 	$(BIN)/python -m pytest $(IN_PARALLEL) -m "not slow and not reference"
 
-test-all: lint sanitize test-forged test-parity
+# Training has an environment of its own: everything else must work without torch.
+test-train: $(TRAINING)/.installed
+	$(TRAINING)/bin/python -m pytest $(IN_PARALLEL) tests/training
+
+# torch first: this version has a CPU wheel, others bring gigabytes for GPUs.
+$(TRAINING)/.installed: $(NATIVE) $(FOLDERS)
+	$(PYTHON) -m venv $(TRAINING)
+	$(TRAINING)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(TRAINING)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[train,dev]"
+	touch $@
+
+test-all: lint sanitize test-forged test-parity test-train
 	$(BIN)/python -m pytest $(IN_PARALLEL) -m "not reference"
 
 # Our encoders against the published libraries themselves, of which `make test` has golden outputs, and our adapters
@@ -124,4 +136,4 @@ bench-lexical:
 	$(BENCH)/envs/lexical/bin/python benchmarks/lexical.py --data $(DATA) --work $(BENCH)
 
 clean:
-	rm -rf $(VENV) $(SANITIZED) $(REFERENCES) $(PYLATE) build
+	rm -rf $(VENV) $(SANITIZED) $(REFERENCES) $(PYLATE) $(TRAINING) build

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
@@ -60,6 +61,8 @@ def train(
 
     with ExitStack() as showing:
         done = run_recipe(chosen, to, lambda text: print_note(text, quiet), _make_reporter(showing, quiet))
+    if os.environ.get("RANK", "0") != "0":  # torchrun: one process speaks for all
+        return
     best = {} if done.best_score is None else {"score": done.best_score, "best_step": done.best_step}
     if as_json:
         print_json({"path": str(to), "steps": len(done.losses), "loss": done.losses[-1], **best})

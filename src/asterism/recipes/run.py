@@ -67,7 +67,7 @@ def run_recipe(
     folder.mkdir(parents=True, exist_ok=True)
     join_processes()
     try:
-        return _run(recipe, to, folder, note, report)
+        return _run(recipe, to, folder, note if find_own_number() == 0 else lambda _: None, report)
     finally:
         leave_processes()
 
