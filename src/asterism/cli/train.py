@@ -36,12 +36,23 @@ Changes = Annotated[
     describe_option("--set", metavar="SECTION.NAME=VALUE", help="Change a setting of the recipe. Repeatable."),
 ]
 
+States = Annotated[
+    Path | None,
+    describe_option(
+        "--states",
+        metavar="DIR",
+        help="Keep what frozen layers make of the texts here, for further runs on the same texts.",
+        default="removed at the end",
+    ),
+]
+
 
 def train(
     recipe: RecipeFile,
     to: Target,
     data: Examples = None,
     changes: Changes = None,
+    states: States = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -60,7 +71,7 @@ def train(
     from ..recipes.run import run_recipe
 
     with ExitStack() as showing:
-        done = run_recipe(chosen, to, lambda text: print_note(text, quiet), _make_reporter(showing, quiet))
+        done = run_recipe(chosen, to, lambda text: print_note(text, quiet), _make_reporter(showing, quiet), states)
     if os.environ.get("RANK", "0") != "0":  # torchrun: one process speaks for all
         return
     best = {} if done.best_score is None else {"score": done.best_score, "best_step": done.best_step}

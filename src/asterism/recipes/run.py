@@ -58,21 +58,31 @@ class Data:
 
 
 def run_recipe(
-    recipe: Recipe, to: Path, note: Note = lambda _: None, report: Callable[[Report], None] | None = None
+    recipe: Recipe,
+    to: Path,
+    note: Note = lambda _: None,
+    report: Callable[[Report], None] | None = None,
+    states: Path | None = None,
 ) -> Trained:
-    """Train, and write the model to the new folder `to`."""
+    """Train, and write the model to the new folder `to`.
+
+    states: where the states of frozen layers are kept for further runs; None removes them with the run's folder.
+    """
     if os.path.lexists(to):
         raise IndexExists(f"{to} exists already: choose another path, or remove it first")
     folder = to.with_name(f"{to.name}.run")
     folder.mkdir(parents=True, exist_ok=True)
     join_processes()
     try:
-        return _run(recipe, to, folder, note if find_own_number() == 0 else lambda _: None, report)
+        told = note if find_own_number() == 0 else lambda _: None
+        return _run(recipe, to, folder, states or folder / "states", told, report)
     finally:
         leave_processes()
 
 
-def _run(recipe: Recipe, to: Path, folder: Path, note: Note, report: Callable[[Report], None] | None) -> Trained:
+def _run(
+    recipe: Recipe, to: Path, folder: Path, states: Path, note: Note, report: Callable[[Report], None] | None
+) -> Trained:
     begin, settings = time.perf_counter(), recipe.training
     checkpoint = open_checkpoint(find_model_folder(settings.model.backbone))
     data = prepare_data(recipe, folder, note)
@@ -80,7 +90,7 @@ def _run(recipe: Recipe, to: Path, folder: Path, note: Note, report: Callable[[R
     texts = TrainingTexts(checkpoint, settings.model, data.queries, data.passages)
     if settings.model.train_layers:
         note("computing what the frozen layers make of all texts, once")
-        texts.freeze(folder / "states", settings.run.threads)
+        texts.freeze(states, settings.run.threads)
     model = make_model(checkpoint, settings.model, settings.run.seed)
     dev = data.dev[: recipe.data.dev_queries]
     ranked = choose_dev_passages(dev, len(data.passages), recipe.data.dev_passages, settings.run.seed)
