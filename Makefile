@@ -90,6 +90,11 @@ $(SANITIZED)/.installed: $(NATIVE) $(shell find src/asterism -name "*.py")
 	--config-settings=cmake.define.ASTERISM_SANITIZE=ON --config-settings=build-dir=build/sanitized
 	touch $@
 
+# What the papers claim, on trained models: at most 90 minutes each.
+experiments-%: $(TRAINING)/.installed
+	$(TRAINING)/bin/python -m pip install --quiet --disable-pip-version-check matplotlib
+	$(TRAINING)/bin/python experiments/$*/run.py --data $(DATA) --work build/experiments
+
 # Benchmarks: the peers' environments take several GB, the whole comparison about two hours.
 bench-environments:
 	benchmarks/peers/setup.sh $(BENCH)/envs

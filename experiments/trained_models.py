@@ -1,4 +1,4 @@
-"""What the experiments on trained models share: train by a recipe, index, measure; everything is kept and used again."""
+"""Shared by the experiments on trained models: train by a recipe, index, measure. Everything is kept and used again."""
 
 from __future__ import annotations
 

@@ -1,0 +1,74 @@
+"""Which document tokens a query token retrieves, by exact search over the model's own vectors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from asterism import load_encoder, read_documents
+
+
+def analyse_tokens(model: Path, folder: Path, settings: dict[str, Any]) -> dict[str, Any]:
+    """P(gold | rank) and P(lexical | rank) (ranks,), and the operations that scoring the candidates takes."""
+    from trained_models import read_judged
+
+    encoder = load_encoder(model)
+    documents = list(read_documents(folder))
+    judged = read_judged(folder, "test", settings["queries"])
+    texts = [document.full_text for document in documents]
+    vectors = encoder.encode_document(texts, views=["multi"]).multi
+    pieces = np.array([span.text for text in texts for span in encoder.document_spans(text)])
+    owner = np.repeat(np.arange(len(texts)), np.diff(vectors.offsets))
+    ids = [document.id for document in documents]
+    flat, ranks = np.asarray(vectors.flat, np.float32), settings["ranks"]
+    gold, lexical, candidates, vectors_scored, retrieved = np.zeros(ranks), np.zeros(ranks), 0, 0, 0
+    tokens = 0
+    for name, text in judged.queries.items():
+        query = encoder.encode_query([text], views=["multi"]).multi.flat
+        spans = encoder.query_spans(text)
+        relevant = np.isin(ids, [id for id, grade in judged.qrels[name].items() if grade > 0])
+        found = set()
+        for vector, span in zip(np.asarray(query, np.float32), spans, strict=True):
+            scores = flat @ vector
+            best = np.argpartition(-scores, ranks)[:ranks]
+            best = best[np.argsort(-scores[best], kind="stable")]
+            gold += relevant[owner[best]]
+            lexical += pieces[best] == span.text
+            found |= set(owner[best].tolist())
+            tokens += 1
+            retrieved += ranks
+        candidates += len(found)
+        vectors_scored += len(spans) * int(np.diff(vectors.offsets)[list(found)].sum())
+    width, count = flat.shape[1], len(judged.queries)
+    return {
+        "gold": (gold / tokens).tolist(),
+        "lexical": (lexical / tokens).tolist(),
+        "retrieved": ranks,
+        # MaxSim: for each query token and each vector of a candidate, d products, d sums and a comparison.
+        "maxsim": vectors_scored * (2 * width + 1) / count,
+        # XTR: a comparison for each retrieved token, and a sum for each query token and candidate.
+        "xtr": (retrieved + candidates * tokens / count) / count,
+    }
+
+
+def draw_plot(tokens: dict[str, Any], to: Path) -> None:
+    """Both shares by rank, for each model."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, 2, figsize=(9, 3.4))
+    for axis, kind, title in zip(
+        axes, ("gold", "lexical"), ("of a relevant document", "with the same letters"), strict=True
+    ):
+        for name, values in tokens.items():
+            axis.plot(range(1, len(values[kind]) + 1), values[kind], label=f"trained as {name}")
+        axis.set_title(f"P(retrieved token is {title})")
+        axis.set_xlabel("rank")
+        axis.set_ylim(0)
+        axis.legend()
+    figure.tight_layout()
+    figure.savefig(to, dpi=120)
