@@ -236,6 +236,14 @@ def test_a_folder_that_is_not_of_a_run(model: Path, pairs: Path, tmp_path: Path)
         run_recipe(make_recipe("colbert", model, pairs), tmp_path / "x")
 
 
+def test_a_place_where_no_folder_can_be(model: Path, pairs: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "x.run").write_text("")
+    for to in (tmp_path / "file" / "x", tmp_path / "x"):
+        with pytest.raises(InputError, match=r"x\.run cannot be made \(.*\), where a run keeps its state"):
+            run_recipe(make_recipe("colbert", model, pairs), to)
+
+
 def test_distillation_without_a_teacher(model: Path, pairs: Path, tmp_path: Path) -> None:
     recipe = make_recipe("colbert", model, pairs, "loss.distillation=1", "run.negatives=1")
     with pytest.raises(InputError, match=r"loss\.distillation is 1, but no example has a teacher's scores"):

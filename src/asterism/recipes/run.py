@@ -66,7 +66,10 @@ def run_recipe(
     if os.path.lexists(to):
         raise IndexExists(f"{to} exists already: choose another path, or remove it first")
     folder = to.with_name(f"{to.name}.run")
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be made ({error.strerror}), where a run keeps its state") from error
     join_processes()
     try:
         return _run(recipe, to, folder, note if find_own_number() == 0 else lambda _: None, report)
