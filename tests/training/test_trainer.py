@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import resource
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="training needs torch: make test-train")
 
 from asterism.encoders.checkpoints.layouts import open_checkpoint  # noqa: E402
-from asterism.errors import CheckpointError, InputError, TrainingError  # noqa: E402
+from asterism.errors import CheckpointError, InputError, SettingError, TrainingError  # noqa: E402
 from asterism.recipes.run import run_recipe  # noqa: E402
 from asterism.training import trainer  # noqa: E402
 from asterism.training.batches import BatchDrawer  # noqa: E402
@@ -23,6 +24,7 @@ from asterism.training.model import make_model  # noqa: E402
 from asterism.training.saving import CHECKPOINT, save_state  # noqa: E402
 from asterism.training.settings import RunSettings  # noqa: E402
 from asterism.training.texts import TrainingTexts  # noqa: E402
+from tests import layouts  # noqa: E402
 from tests.training.tiny import make_recipe, write_pairs  # noqa: E402
 
 
@@ -234,6 +236,27 @@ def test_a_folder_that_is_not_of_a_run(model: Path, pairs: Path, tmp_path: Path)
     (tmp_path / "x.run" / "examples.jsonl").write_text("{}")
     with pytest.raises(TrainingError, match=r"x\.run does not say which run it is of"):
         run_recipe(make_recipe("colbert", model, pairs), tmp_path / "x")
+
+
+@pytest.mark.parametrize(
+    ("backbone", "change", "message"),
+    [
+        (layouts.xtr, "model.train_layers=1", r"train_layers is 1, which needs a BERT, .* set it to 0"),
+        (layouts.sentence_transformer, "model.train_layers=9", "train_layers is 9, expected at most the 4 layers"),
+        (layouts.bge_m3, 'model.query_marker="[unused0]"', r"has no token '\[unused0\]', expected one for the query"),
+        (layouts.bge_m3, "model.document_length=500", "document_length is 500, expected at most 128"),
+    ],
+    ids=["t5", "layers", "marker", "length"],
+)
+def test_a_backbone_that_does_not_fit(
+    pairs: Path, tmp_path: Path, backbone: Callable[[Path], Path], change: str, message: str
+) -> None:
+    """It is refused before hard negatives are looked for."""
+    folder = backbone(tmp_path / "model")
+    recipe = make_recipe("xtr", folder, pairs, "negatives.ranking=lexical", "run.negatives=1", change)
+    with pytest.raises((SettingError, CheckpointError), match=message):
+        run_recipe(recipe, tmp_path / "x")
+    assert not (tmp_path / "x.run" / "examples.jsonl").exists()
 
 
 def test_a_place_where_no_folder_can_be(model: Path, pairs: Path, tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ from ..training.model import LateInteractionModel, make_model
 from ..training.negatives import Scorer, mine_negatives, score_examples
 from ..training.processes import find_own_number, join_processes, leave_processes, wait_for_all
 from ..training.run_folder import claim_folder, hash_examples
-from ..training.texts import TrainingTexts
+from ..training.texts import TrainingTexts, check_backbone
 from ..training.trainer import Report, Run, Trained
 from .card import write_card
 from .model_ranking import ModelRanker
@@ -80,6 +80,7 @@ def run_recipe(
 def _run(recipe: Recipe, to: Path, folder: Path, note: Note, report: Callable[[Report], None] | None) -> Trained:
     begin, settings = time.perf_counter(), recipe.training
     checkpoint = open_checkpoint(find_model_folder(settings.model.backbone))
+    check_backbone(checkpoint, settings.model)
     data = prepare_data(recipe, folder, note)
     note(f"{len(data.train):,} examples for training, {len(data.dev):,} for dev, {len(data.passages):,} passages")
     texts = TrainingTexts(checkpoint, settings.model, data.queries, data.passages)
