@@ -146,6 +146,33 @@ def test_distillation() -> None:
     assert float(compute_distillation(same, same)) == pytest.approx(0, abs=1e-9)
 
 
+def test_rows_without_a_teacher_add_nothing_to_the_gradient() -> None:
+    scores = torch.randn(3, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64, requires_grad=True)
+    teacher = torch.full((3, 4), float("nan"), dtype=torch.float64)
+    teacher[1, :3] = torch.tensor([2.0, 0.5, -1.0])
+    compute_distillation(scores, teacher).backward()
+    expected = (torch.softmax(scores[1, :3], 0) - torch.softmax(teacher[1, :3], 0)).detach() / 3
+    torch.testing.assert_close(scores.grad[1, :3], expected)
+    assert not scores.grad[[0, 2]].any()
+    assert scores.grad[1, 3] == 0
+
+
+@pytest.mark.parametrize("k", [None, 1, 4, 100])
+def test_texts_without_vectors(k: int | None) -> None:
+    """A document without vectors scores -1, or 0 by XTR; a query without any scores 0; gradients are numbers."""
+    q, q_mask, d, d_mask = to_tensors(*draw(6))
+    q_mask[1], d_mask[2] = False, False
+    given = (q.requires_grad_(), q_mask, d.requires_grad_(), d_mask)
+    scores = score_maxsim(*given) if k is None else score_xtr(*given, k)
+    assert scores[0, 2] == (-1 if k is None else 0)
+    assert not scores[1].any()
+    compute_cross_entropy(scores, torch.tensor([0, 1, 2])).backward()
+    assert torch.isfinite(q.grad).all()
+    assert torch.isfinite(d.grad).all()
+    assert not q.grad[1].any()
+    assert not d.grad[2].any()
+
+
 @pytest.mark.parametrize("k", [None, 5, 12])
 def test_gradients_are_those_of_differences(k: int | None) -> None:
     q, q_mask, d, d_mask = to_tensors(*draw(4, queries=2, tokens=3, documents=3, places=3, width=3))

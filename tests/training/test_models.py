@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,15 +14,17 @@ import pytest
 torch = pytest.importorskip("torch", reason="training needs torch: make test-train")
 
 from asterism import load_encoder  # noqa: E402
+from asterism.encoders.checkpoints.checkpoint import Checkpoint  # noqa: E402
 from asterism.encoders.checkpoints.layouts import open_checkpoint  # noqa: E402
 from asterism.recipes.run import run_recipe, write_model  # noqa: E402
-from asterism.training.model import make_model  # noqa: E402
+from asterism.training.model import LateInteractionModel, make_model  # noqa: E402
+from asterism.training.optimiser import set_dropout  # noqa: E402
 from asterism.training.settings import ModelSettings  # noqa: E402
 from asterism.training.texts import TrainingTexts  # noqa: E402
-from tests.layouts import TEXTS  # noqa: E402
+from tests import layouts  # noqa: E402
 from tests.training.tiny import make_recipe  # noqa: E402
 
-WORDY = [text for text in TEXTS if text.strip()]
+WORDY = [text for text in layouts.TEXTS if text.strip()]
 SHAPES = {
     "plain": {},
     "colbert": {"query_marker": "[unused0]", "document_marker": "[unused1]", "expand_queries": True},
@@ -35,15 +39,22 @@ SHAPES = {
 def test_vectors_with_and_without_torch(model: Path, tmp_path: Path, shape: str) -> None:
     settings = ModelSettings(str(model), dimensions=12, query_length=16, document_length=40, **SHAPES[shape])
     checkpoint = open_checkpoint(model)
-    texts = TrainingTexts(checkpoint, settings, WORDY, WORDY)
     made = make_model(checkpoint, settings, 3)
     with torch.no_grad():  # as after some training
         for parameter in made.parameters():
             if parameter.requires_grad:
                 parameter += 0.02 * torch.randn_like(parameter)
+    compare_with_encoder(made, checkpoint, settings, tmp_path / "out")
+
+
+def compare_with_encoder(
+    made: LateInteractionModel, checkpoint: Checkpoint, settings: ModelSettings, folder: Path
+) -> None:
+    """Write the model, read it without torch, and compare all vectors."""
     made.eval()
-    write_model(tmp_path / "out", checkpoint, made, texts, "a card")
-    encoder = load_encoder(tmp_path / "out", long="truncate")
+    texts = TrainingTexts(checkpoint, settings, WORDY, WORDY)
+    write_model(folder, checkpoint, made, texts, "a card")
+    encoder = load_encoder(folder, long="truncate")
     with torch.inference_mode():
         for encode, read in (
             (texts.encode_queries, encoder.encode_query),
@@ -53,6 +64,27 @@ def test_vectors_with_and_without_torch(model: Path, tmp_path: Path, shape: str)
             found = read(WORDY, views=["multi"]).multi
             for i in range(len(WORDY)):
                 np.testing.assert_allclose(found[i], vectors[i][mask[i]].numpy(), atol=1e-4)
+
+
+@pytest.mark.parametrize("backbone", [layouts.bge_m3, layouts.xtr], ids=["xlm-roberta", "t5"])
+@pytest.mark.parametrize("changes", [{}, {"vectors_per_document": 4}, {"expand_queries": True}], ids=str)
+def test_other_backbones(tmp_path: Path, backbone: Callable[[Path], Path], changes: dict[str, Any]) -> None:
+    folder = backbone(tmp_path / "model")
+    settings = ModelSettings(str(folder), dimensions=12, query_length=16, document_length=40, **changes)
+    checkpoint = open_checkpoint(folder)
+    compare_with_encoder(make_model(checkpoint, settings, 3), checkpoint, settings, tmp_path / "out")
+
+
+def test_dropout_reaches_every_place(tmp_path: Path) -> None:
+    """T5 keeps the share of its attention as a number."""
+    checkpoint = open_checkpoint(layouts.xtr(tmp_path))
+    settings = ModelSettings(str(tmp_path), dimensions=12, query_length=16, document_length=40)
+    texts = TrainingTexts(checkpoint, settings, WORDY, WORDY)
+    made = make_model(checkpoint, settings, 3)
+    set_dropout(made, 0.0)
+    with torch.inference_mode():
+        expected, found = (texts.encode_passages(made.train(mode), [0, 1])[0] for mode in (False, True))
+    torch.testing.assert_close(found, expected)
 
 
 def test_frozen_states_change_nothing(model: Path, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
-"""Two processes with a batch of 8 each have the gradient of one process with a batch of 16."""
+"""Two processes with a batch of 8 each have the gradient of one process with a batch of 16; a recipe runs on both."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 
 torch = pytest.importorskip("torch", reason="training needs torch: make test-train")
+
+from tests.training.tiny import SMALL, write_pairs  # noqa: E402
 
 DRIVER = """
 import sys
@@ -64,3 +67,31 @@ def test_two_processes_have_the_gradient_of_one(model: Path, pairs: Path, tmp_pa
     assert largest > 1e-3
     for name, gradient in alone.items():
         assert float((gradient - together[name]).abs().max()) < 1e-5, name
+
+
+def test_a_recipe_on_two_processes(model: Path, tmp_path: Path) -> None:
+    """With fewer examples than both batches take, 11 of them, a teacher and new negatives on the way."""
+    pairs = write_pairs(tmp_path / "few.jsonl", 12)
+    settings = [
+        *(f"model.backbone={model}", f"negatives.model={model}", f'data.train=["{pairs}"]', *SMALL),
+        *("data.dev_share=0.2", "run.steps=4", "run.evaluate_every=2", "run.refresh_every=2", "negatives.depth=8"),
+        *("negatives.ranking=lexical", "negatives.count=3"),
+    ]
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "--no-python"]
+    given = [
+        str(Path(sys.executable).with_name("asterism")),
+        "train",
+        "colbertv2",
+        "--to",
+        str(tmp_path / "x"),
+        "--json",
+        *(f"--set={one}" for one in settings),
+    ]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([*launch, *given], env=environment, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout)
+    assert found["steps"] == 4
+    lines = (tmp_path / "x" / "log.jsonl").read_text().splitlines()
+    assert [json.loads(line)["step"] for line in lines] == [1, 2, 3, 4]
+    assert not (tmp_path / "x.run").exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import resource
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +14,18 @@ import pytest
 torch = pytest.importorskip("torch", reason="training needs torch: make test-train")
 
 from asterism.encoders.checkpoints.layouts import open_checkpoint  # noqa: E402
-from asterism.errors import InputError, TrainingError  # noqa: E402
+from asterism.errors import CheckpointError, InputError, SettingError, TrainingError  # noqa: E402
 from asterism.recipes.run import run_recipe  # noqa: E402
 from asterism.training import trainer  # noqa: E402
 from asterism.training.batches import BatchDrawer  # noqa: E402
+from asterism.training.dev_score import measure_mrr  # noqa: E402
 from asterism.training.examples import Example, read_training_set  # noqa: E402
 from asterism.training.model import make_model  # noqa: E402
 from asterism.training.saving import CHECKPOINT, save_state  # noqa: E402
 from asterism.training.settings import RunSettings  # noqa: E402
 from asterism.training.texts import TrainingTexts  # noqa: E402
-from tests.training.tiny import make_recipe  # noqa: E402
+from tests import layouts  # noqa: E402
+from tests.training.tiny import make_recipe, write_pairs  # noqa: E402
 
 
 class Stopped(Exception):
@@ -105,6 +108,75 @@ def test_a_loss_that_is_not_a_number(model: Path, pairs: Path, tmp_path: Path) -
         run.train()
 
 
+def test_a_gradient_that_is_not_a_number(model: Path, pairs: Path, tmp_path: Path) -> None:
+    """It is found before it is in the weights, so that no checkpoint has it."""
+    settings = make_recipe("colbert", model, pairs).training
+    data, checkpoint = read_training_set(pairs), open_checkpoint(model)
+    texts = TrainingTexts(checkpoint, settings.model, data.queries, data.passages)
+    made = make_model(checkpoint, settings.model, 1)
+    made.projection.weight.register_hook(lambda gradient: gradient * float("inf"))
+    with pytest.raises(TrainingError, match=r"the norm of the gradient is (nan|inf) in step 1, expected a number"):
+        trainer.Run(made, texts, data, settings, tmp_path).train()
+    assert torch.isfinite(made.projection.weight).all()
+
+
+def test_the_log_has_every_step_of_the_checkpoint(
+    model: Path, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = make_recipe("colbert", model, pairs)
+
+    def save_and_stop(file: Path, state: Any) -> None:
+        save_state(file, state)
+        if file.name == CHECKPOINT:
+            raise Stopped
+
+    with monkeypatch.context() as patched:
+        patched.setattr(trainer, "save_state", save_and_stop)
+        with pytest.raises(Stopped):
+            run_recipe(recipe, tmp_path / "x")
+    run_recipe(recipe, tmp_path / "x")
+    lines = (tmp_path / "x" / "log.jsonl").read_text().splitlines()
+    assert [json.loads(line)["step"] for line in lines] == list(range(1, 9))
+
+
+def test_equal_vectors_for_all_texts_are_not_the_best_score(model: Path, pairs: Path) -> None:
+    settings = make_recipe("colbert", model, pairs).training
+    data, checkpoint = read_training_set(pairs), open_checkpoint(model)
+    texts = TrainingTexts(checkpoint, settings.model, data.queries, data.passages)
+    made = make_model(checkpoint, settings.model, 1).eval()
+    dev = data.examples[:30]
+    with torch.inference_mode():
+        assert measure_mrr(made, texts, dev, range(60)) > 0.1
+        made.projection.weight.zero_()
+        assert measure_mrr(made, texts, dev, range(60)) == 0
+
+
+def test_fewer_examples_than_a_batch(model: Path, tmp_path: Path) -> None:
+    few = write_pairs(tmp_path / "few.jsonl", 3)
+    done = run_recipe(make_recipe("colbert", model, few, "data.dev_share=0", "run.steps=0"), tmp_path / "x")
+    assert len(done.losses) == 2  # one in each epoch
+    assert done.best_score is None
+    alone = write_pairs(tmp_path / "alone.jsonl", 1)
+    with pytest.raises(InputError, match=r"there are 1 examples .* expected at least two passages to compare"):
+        run_recipe(make_recipe("colbert", model, alone, "data.dev_share=0"), tmp_path / "y")
+
+
+def test_what_cannot_be_written_is_found_before_training(model: Path, pairs: Path, tmp_path: Path) -> None:
+    recipe = make_recipe("colbert", model, pairs)
+    size = (model / "tokenizer.json").stat().st_size
+
+    def report(now: trainer.Report) -> None:
+        raise AssertionError("training began")
+
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size // 2, limits[1]))
+    try:
+        with pytest.raises(CheckpointError, match="cannot be written"):
+            run_recipe(recipe, tmp_path / "x", report=report)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
 def test_a_full_disk_leaves_the_checkpoint_whole(tmp_path: Path) -> None:
     file = tmp_path / CHECKPOINT
     save_state(file, {"step": 1})
@@ -127,6 +199,78 @@ def test_no_examples(model: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"data\.train is empty"):
         run_recipe(recipe.change("data", train=()), tmp_path / "x")
     assert not (tmp_path / "x").exists()
+
+
+# --- what a folder of an unfinished run is made of ---
+
+
+@pytest.mark.parametrize(
+    ("changes", "difference"),
+    [
+        (("negatives.ranking=dense",), "negatives.ranking was 'lexical' and is 'dense'"),
+        (("negatives.count=3",), "negatives.count was 7 and is 3"),
+        (("data.dev_share=0.3",), "data.dev_share was 0.15 and is 0.3"),
+        (("run.seed=2",), "run.seed was 1 and is 2"),
+        (("data.train=OTHER",), "examples was "),
+    ],
+    ids=str,
+)
+def test_negatives_of_another_run(
+    model: Path, pairs: Path, tmp_path: Path, changes: tuple[str, ...], difference: str
+) -> None:
+    other = write_pairs(tmp_path / "other.jsonl", 40)
+    given = ("negatives.ranking=lexical", "run.negatives=1")
+    with pytest.raises(Stopped):
+        run_recipe(make_recipe("colbert", model, pairs, *given), tmp_path / "x", report=stop_after(1))
+    changed = make_recipe("colbert", model, pairs, *given, *(one.replace("OTHER", f'["{other}"]') for one in changes))
+    with pytest.raises(TrainingError) as error:
+        run_recipe(changed, tmp_path / "x")
+    assert str(error.value).startswith(f"{tmp_path / 'x.run'} is of another run: {difference}")
+    assert str(error.value).endswith("or remove it to begin anew")
+    # Other settings of the loop may use the same negatives, as long as there is no checkpoint.
+    run_recipe(make_recipe("colbert", model, pairs, *given, "run.rate=1e-4"), tmp_path / "x")
+
+
+def test_a_folder_that_is_not_of_a_run(model: Path, pairs: Path, tmp_path: Path) -> None:
+    (tmp_path / "x.run").mkdir()
+    (tmp_path / "x.run" / "examples.jsonl").write_text("{}")
+    with pytest.raises(TrainingError, match=r"x\.run does not say which run it is of"):
+        run_recipe(make_recipe("colbert", model, pairs), tmp_path / "x")
+
+
+@pytest.mark.parametrize(
+    ("backbone", "change", "message"),
+    [
+        (layouts.xtr, "model.train_layers=1", r"train_layers is 1, which needs a BERT, .* set it to 0"),
+        (layouts.sentence_transformer, "model.train_layers=9", "train_layers is 9, expected at most the 4 layers"),
+        (layouts.bge_m3, 'model.query_marker="[unused0]"', r"has no token '\[unused0\]', expected one for the query"),
+        (layouts.bge_m3, "model.document_length=500", "document_length is 500, expected at most 128"),
+    ],
+    ids=["t5", "layers", "marker", "length"],
+)
+def test_a_backbone_that_does_not_fit(
+    pairs: Path, tmp_path: Path, backbone: Callable[[Path], Path], change: str, message: str
+) -> None:
+    """It is refused before hard negatives are looked for."""
+    folder = backbone(tmp_path / "model")
+    recipe = make_recipe("xtr", folder, pairs, "negatives.ranking=lexical", "run.negatives=1", change)
+    with pytest.raises((SettingError, CheckpointError), match=message):
+        run_recipe(recipe, tmp_path / "x")
+    assert not (tmp_path / "x.run" / "examples.jsonl").exists()
+
+
+def test_a_place_where_no_folder_can_be(model: Path, pairs: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "x.run").write_text("")
+    for to in (tmp_path / "file" / "x", tmp_path / "x"):
+        with pytest.raises(InputError, match=r"x\.run cannot be made \(.*\), where a run keeps its state"):
+            run_recipe(make_recipe("colbert", model, pairs), to)
+
+
+def test_distillation_without_a_teacher(model: Path, pairs: Path, tmp_path: Path) -> None:
+    recipe = make_recipe("colbert", model, pairs, "loss.distillation=1", "run.negatives=1")
+    with pytest.raises(InputError, match=r"loss\.distillation is 1, but no example has a teacher's scores"):
+        run_recipe(recipe, tmp_path / "x")
 
 
 # --- batches ---

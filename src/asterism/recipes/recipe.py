@@ -19,6 +19,7 @@ import tomllib
 
 from ..errors import InputError, SettingError
 from ..settings import Settings, check_choice, check_number, check_whole_number
+from ..training.negatives import Mining
 from ..training.settings import TrainingSettings
 
 Ranking = Literal["", "lexical", "dense", "colbert", "hybrid"]
@@ -78,10 +79,14 @@ class NegativeSettings(Settings):
         check_choice("ranking", self.ranking, get_args(Ranking))
         for name, least in (("count", 1), ("depth", 1), ("skip", 0)):
             object.__setattr__(self, name, check_whole_number(name, getattr(self, name), least, 10_000))
-        if self.margin is not None:
-            object.__setattr__(self, "margin", check_number("margin", self.margin, -1e6, 1e6))
-            if not self.teacher:
-                raise SettingError("margin needs a teacher: set negatives.teacher")
+        if self.margin is not None and not self.teacher:
+            raise SettingError("margin needs a teacher: set negatives.teacher")
+        object.__setattr__(self, "margin", self.mining.margin)
+
+    @property
+    def mining(self) -> Mining:
+        """The part of it that chooses passages of a ranking."""
+        return Mining(self.count, self.depth, self.skip, self.margin)
 
 
 @dataclass(frozen=True)
@@ -91,6 +96,22 @@ class Recipe(Settings):
     training: TrainingSettings = field(default_factory=TrainingSettings)
     data: DataSettings = field(default_factory=DataSettings)
     negatives: NegativeSettings = field(default_factory=NegativeSettings)
+
+    def __post_init__(self) -> None:
+        """Refuse sections that contradict each other."""
+        run, loss = self.training.run, self.training.loss
+        if run.negatives:
+            return
+        for name, value in (
+            ("negatives.ranking", self.negatives.ranking),
+            ("run.refresh_every", run.refresh_every),
+            ("loss.distillation", loss.distillation),
+        ):
+            if value:
+                raise SettingError(
+                    f"run.negatives is 0, so that {name} = {value!r} would change nothing, expected at least 1: "
+                    "set run.negatives"
+                )
 
     @property
     def sections(self) -> dict[str, Settings]:

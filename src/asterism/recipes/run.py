@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -33,9 +34,10 @@ from ..training.examples import (
 )
 from ..training.log import LOG
 from ..training.model import LateInteractionModel, make_model
-from ..training.negatives import Mining, Scorer, mine_negatives, score_examples
+from ..training.negatives import Scorer, mine_negatives, score_examples
 from ..training.processes import find_own_number, join_processes, leave_processes, wait_for_all
-from ..training.texts import TrainingTexts
+from ..training.run_folder import claim_folder, hash_examples
+from ..training.texts import TrainingTexts, check_backbone
 from ..training.trainer import Report, Run, Trained
 from .card import write_card
 from .model_ranking import ModelRanker
@@ -71,7 +73,10 @@ def run_recipe(
     if os.path.lexists(to):
         raise IndexExists(f"{to} exists already: choose another path, or remove it first")
     folder = to.with_name(f"{to.name}.run")
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be made ({error.strerror}), where a run keeps its state") from error
     join_processes()
     try:
         told = note if find_own_number() == 0 else lambda _: None
@@ -85,6 +90,7 @@ def _run(
 ) -> Trained:
     begin, settings = time.perf_counter(), recipe.training
     checkpoint = open_checkpoint(find_model_folder(settings.model.backbone))
+    check_backbone(checkpoint, settings.model)
     data = prepare_data(recipe, folder, note)
     note(f"{len(data.train):,} examples for training, {len(data.dev):,} for dev, {len(data.passages):,} passages")
     texts = TrainingTexts(checkpoint, settings.model, data.queries, data.passages)
@@ -104,11 +110,14 @@ def _run(
     )
     if run.start:
         note(f"continuing after step {run.start:,} of {run.steps:,}")
+    elif find_own_number() == 0:
+        rehearse(folder, checkpoint, model, texts)
     trained = run.train(
         (lambda one: measure_mrr(one, texts, dev, ranked)) if dev else None,
         lambda one: refresh_negatives(one, texts, data, recipe.negatives, folder),
         report,
     )
+    wait_for_all()  # the others may still read the best weights in the folder
     if find_own_number() == 0:
         facts = describe_result(trained, data, dev, len(ranked), time.perf_counter() - begin)
         facts["mean cosine of token vectors"] = round(measure_mean_cosine(model, texts, len(data.passages)), 3)
@@ -126,6 +135,7 @@ def prepare_data(recipe: Recipe, folder: Path, note: Note) -> Data:
     train, dev = split_off(whole, recipe.data.dev_share, recipe.training.run.seed)
     if not train.examples:
         raise InputError(f"{', '.join(recipe.data.train)}: no examples are left for training, expected some")
+    claim_folder(folder, describe_data(recipe, whole))
     settings, file = recipe.negatives, folder / MINED
     if settings.ranking or settings.teacher:
         if not file.exists() and find_own_number() == 0:
@@ -134,9 +144,24 @@ def prepare_data(recipe: Recipe, folder: Path, note: Note) -> Data:
         wait_for_all()
         # The file has only passages that an example uses; those of the data come first, so that their numbers stay.
         train = join_training_sets([TrainingSet([], whole.passages, []), read_training_set(file)])
+    if recipe.training.loss.distillation and not any(example.scores for example in train.examples):
+        raise InputError(
+            f"loss.distillation is {recipe.training.loss.distillation:g}, but no example has a teacher's scores, "
+            "expected some: set negatives.teacher, or add pos_scores and neg_scores to the data"
+        )
     shift = len(train.queries)
     moved = [replace(example, query=example.query + shift) for example in dev.examples]
     return Data([*train.queries, *dev.queries], train.passages, train.examples, moved)
+
+
+def describe_data(recipe: Recipe, whole: TrainingSet) -> dict[str, Any]:
+    """What hard negatives, scores and the dev part depend on; checkpoints have the settings of model, loss and run."""
+    return {
+        "examples": hash_examples(whole.queries, whole.passages, whole.examples),
+        "run.seed": recipe.training.run.seed,
+        **{f"data.{name}": getattr(recipe.data, name) for name in ("dev_share", "dev_queries", "dev_passages")},
+        **{f"negatives.{name}": value for name, value in vars(recipe.negatives).items()},
+    }
 
 
 def find_negatives(train: TrainingSet, settings: NegativeSettings, folder: Path) -> TrainingSet:
@@ -155,8 +180,7 @@ def find_negatives(train: TrainingSet, settings: NegativeSettings, folder: Path)
 
 def mine(train: TrainingSet, ranker: Any, settings: NegativeSettings, teacher: Scorer | None) -> TrainingSet:
     """The set with negatives by a ranker."""
-    mining = Mining(settings.count, settings.depth, settings.skip, settings.margin)
-    return mine_negatives(train, ranker, mining, teacher).set
+    return mine_negatives(train, ranker, settings.mining, teacher).set
 
 
 def refresh_negatives(
@@ -172,6 +196,12 @@ def write_model(to: Path, checkpoint: Checkpoint, model: LateInteractionModel, t
     """Write the model folder."""
     rules = texts.rules
     write_checkpoint(to, checkpoint, model.to_tensors(), model.to_head(), rules.document, rules.query, card)
+
+
+def rehearse(folder: Path, checkpoint: Checkpoint, model: LateInteractionModel, texts: TrainingTexts) -> None:
+    """Write the untrained model and remove it: what cannot be written is found before the training, not after it."""
+    with tempfile.TemporaryDirectory(dir=folder) as inside:
+        write_model(Path(inside) / "model", checkpoint, model, texts, "")
 
 
 def describe_result(
@@ -195,8 +225,5 @@ def identify(checkpoint: Checkpoint, data: Data) -> str:
     digest = hashlib.sha256()
     for file, found in sorted(find_hashes(checkpoint.files).items()):
         digest.update(f"{Path(file).name} {found}\n".encode())
-    for text in (*data.queries, *data.passages):
-        digest.update(text.encode() + b"\0")
-    for example in (*data.train, *data.dev):
-        digest.update(repr((example.query, example.positives, example.negatives)).encode())
+    digest.update(hash_examples(data.queries, data.passages, [*data.train, *data.dev]).encode())
     return digest.hexdigest()

@@ -34,11 +34,14 @@ class BatchDrawer:
     """Draws the parts of each step."""
 
     def __init__(self, examples: Sequence[Example], passages: int, negatives: int, size: int, seed: int) -> None:
-        """`size` queries in each part, of all processes together; an epoch's last queries that do not fill one wait."""
+        """`size` queries in each part, of all processes together, at most as many as examples.
+
+        An epoch's last queries that do not fill a part are left out.
+        """
         self._examples = examples
         self._passages = passages
         self._negatives = negatives
-        self._size = min(size, len(examples))
+        self._size = size
         self._seed = seed
         relevant: dict[int, set[int]] = {}
         for example in examples:

@@ -35,8 +35,9 @@ def measure_mrr(
     places = {number: place for place, number in enumerate(passages)}
     total = 0.0
     for row, example in zip(scores, examples, strict=True):
-        best = max(row[places[number]] for number in example.positives)
-        rank = 1 + int((row > best).sum())
+        right = [places[number] for number in example.positives]
+        # Ties are misses: else a model that gives all texts the same vectors would be the best of all.
+        rank = 1 + int((np.delete(row, right) >= row[right].max()).sum())
         total += 1 / rank if rank <= DEPTH else 0.0
     return total / max(1, len(examples))
 

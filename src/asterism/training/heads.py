@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
-
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -11,19 +9,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..encoders.graph.heads import ConstantPooling, Gated, Linear
+from .settings import PoolingForm
 
-PoolingForm = Literal["positions", "full"]
 Floats = npt.NDArray[np.float32]
-
-
-class Projection(Protocol):
-    """(…, hidden) -> (…, d), before they get unit length."""
-
-    def __call__(self, states: Tensor) -> Tensor:
-        """Apply it."""
-
-    def to_layer(self) -> Linear | Gated:
-        """The same as arrays."""
 
 
 class LinearProjection(nn.Module):
@@ -75,7 +63,7 @@ class Pooling(nn.Module):
         super().__init__()
         self.form, self.count, self.positions = form, count, positions
         owner = torch.arange(positions) * count // positions
-        mean = functional.one_hot(owner, count).float().T
+        mean = functional.one_hot(owner, count).float().T.contiguous()
         mean = mean / mean.sum(dim=1, keepdim=True).clamp(min=1)
         if form == "full":
             mean = torch.kron(mean, torch.eye(dimensions))

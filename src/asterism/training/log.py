@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
+from ..files.whole_files import stream_whole_file
 from .processes import find_own_number
 
 LOG = "log.jsonl"
@@ -19,7 +20,8 @@ def open_log(folder: Path, start: int) -> TextIO:
         return open(os.devnull, "w", encoding="utf-8")
     file = folder / LOG
     kept = [line for line in _read_lines(file) if json.loads(line)["step"] <= start]
-    file.write_text("".join(kept), encoding="utf-8")
+    with stream_whole_file(file) as write:
+        write(line.encode() for line in kept)
     return open(file, "a", encoding="utf-8")
 
 

@@ -12,6 +12,7 @@ from torch.nn import functional
 from ..encoders.assembling import Side, find_places_with_vector
 from ..encoders.batching import Batch, make_batches
 from ..encoders.checkpoints.checkpoint import Checkpoint
+from ..encoders.graph.bert import Bert
 from ..encoders.graph.heads import Linear, MultiVectorHead, UnitLength
 from ..encoders.lower_states import LowerStates
 from ..encoders.runtimes.torch import load_transformer
@@ -30,6 +31,8 @@ class LateInteractionModel(nn.Module):
         self.settings = settings
         self.transformer = load_transformer(checkpoint)
         hidden = checkpoint.transformer.hidden
+        written = checkpoint.transformer
+        self._first_position = written.shape.first_position if isinstance(written, Bert) else None
         self.projection = _make_projection(checkpoint, settings, hidden)
         self.pooling = (
             Pooling(settings.pooling, settings.vectors_per_document, settings.document_length, settings.dimensions)
@@ -68,7 +71,11 @@ class LateInteractionModel(nn.Module):
         seen = torch.from_numpy(batch.seen).to(device)
         if states is None or numbers is None:
             ids = torch.from_numpy(batch.ids).to(device)
-            found: Tensor = self.transformer(input_ids=ids, attention_mask=seen.long()).last_hidden_state
+            given = {"input_ids": ids, "attention_mask": seen.long()}
+            if self._first_position is not None:  # transformers gives fillers of a RoBERTa no places of their own
+                places = torch.arange(ids.shape[1], device=device)
+                given["position_ids"] = (places + self._first_position).expand_as(ids)
+            found: Tensor = self.transformer(**given).last_hidden_state
             return found
         x = torch.from_numpy(states.gather(numbers)[0]).to(device).float()
         for layer in self.top:

@@ -35,6 +35,8 @@ def set_dropout(model: nn.Module, share: float) -> None:
     for module in model.modules():
         if isinstance(module, nn.Dropout):
             module.p = share
+        elif isinstance(getattr(module, "dropout", None), float):  # T5's attention has a number in place of a module
+            module.dropout = share
 
 
 def use_precision(precision: TrainingPrecision, model: nn.Module) -> AbstractContextManager[Any]:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, distributed
+
+LONGEST_WAIT = timedelta(days=7)  # the first process may look for hard negatives for hours while the others wait
+
+T = TypeVar("T")
 
 
 def join_processes() -> None:
     """Join the group that `torchrun` describes in the environment; without it, there is one process."""
     if "WORLD_SIZE" in os.environ and int(os.environ["WORLD_SIZE"]) > 1 and not distributed.is_initialized():
-        distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+        if torch.cuda.is_available():
+            torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))  # a GPU for each process
+        distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo", timeout=LONGEST_WAIT)
 
 
 def leave_processes() -> None:
@@ -36,6 +43,16 @@ def wait_for_all() -> None:
     """Until every process is here."""
     if distributed.is_initialized():
         distributed.barrier()
+
+
+def make_once(make: Callable[[], T]) -> T:
+    """What `make` returns in the first process, in all of them."""
+    if count_processes() == 1:
+        return make()
+    made: list[Any] = [make() if find_own_number() == 0 else None]
+    distributed.broadcast_object_list(made)
+    result: T = made[0]
+    return result
 
 
 def gather_rows(rows: Tensor) -> Tensor:
@@ -67,7 +84,7 @@ class _AllGather(torch.autograd.Function):
 
     @staticmethod
     def backward(context: Any, *gradients: Tensor) -> Tensor:
-        total = gradients[0].contiguous()
+        total = gradients[0].clone(memory_format=torch.contiguous_format)  # others may read what was given
         distributed.all_reduce(total)
         start = find_own_number() * context.rows
         return total[start : start + context.rows]

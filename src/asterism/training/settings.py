@@ -137,7 +137,7 @@ class RunSettings(Section):
     weight_decay: float = 0.01
     clip: float = 1.0
     dropout: float = 0.1
-    evaluate_every: int = 0
+    evaluate_every: int = 200
     refresh_every: int = 0
     precision: TrainingPrecision = "auto"
     seed: int = 1

@@ -15,6 +15,7 @@ from torch import Tensor
 from ..encoders.assembling import Side
 from ..encoders.checkpoints.checkpoint import Checkpoint
 from ..encoders.checkpoints.tokenizers.files import find_filler_id, find_skipped_ids, find_special_token
+from ..encoders.graph.bert import Bert
 from ..encoders.lower_states import LowerStates, open_lower_states
 from ..encoders.tokens import Row, TextRules, tokenise
 from ..errors import SettingError
@@ -87,10 +88,7 @@ class TrainingTexts:
     def freeze(self, cache: Path, threads: int = 0, progress: Callable[[int], None] | None = None) -> None:
         """Compute what the layers below the trained ones make of all rows, or find it in the cache."""
         if self._settings.train_layers:
-            layers = count_layers(self._checkpoint) - self._settings.train_layers
-            if layers < 0:
-                most = count_layers(self._checkpoint)
-                raise SettingError(f"train_layers is {self._settings.train_layers}, expected at most the {most} layers")
+            layers = count_frozen_layers(self._checkpoint, self._settings)
             self._states = open_lower_states(
                 cache, self._checkpoint, layers, self._rows, threads=threads, progress=progress
             )
@@ -124,13 +122,27 @@ class TrainingTexts:
         return Side(rules, skipped, np.zeros_like(skipped), constant, None, "cls", {})
 
 
-def count_layers(checkpoint: Checkpoint) -> int:
-    """The layers of a BERT; raises for other architectures."""
-    shape = getattr(checkpoint.transformer, "shape", None)
-    layers = getattr(shape, "layers", None)
-    if not isinstance(layers, int):
-        raise SettingError("train_layers needs a BERT, RoBERTa or XLM-RoBERTa: set it to 0 to train all of the model")
-    return layers
+def check_backbone(checkpoint: Checkpoint, settings: ModelSettings) -> None:
+    """Raise if a backbone cannot be trained with these settings: before anything that takes time."""
+    Rules.from_settings(checkpoint, settings)
+    count_frozen_layers(checkpoint, settings)
+
+
+def count_frozen_layers(checkpoint: Checkpoint, settings: ModelSettings) -> int:
+    """The layers below the trained ones."""
+    trained, transformer = settings.train_layers, checkpoint.transformer
+    if not trained:
+        return 0
+    if not isinstance(transformer, Bert):
+        raise SettingError(
+            f"train_layers is {trained}, which needs a BERT, RoBERTa or XLM-RoBERTa, and {checkpoint.folder} is none: "
+            "set it to 0 to train all of the model"
+        )
+    if trained > transformer.shape.layers:
+        raise SettingError(
+            f"train_layers is {trained}, expected at most the {transformer.shape.layers} layers of {checkpoint.folder}"
+        )
+    return transformer.shape.layers - trained
 
 
 def _tokenise(checkpoint: Checkpoint, rules: TextRules, texts: Sequence[str]) -> list[Row]:

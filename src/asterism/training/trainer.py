@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from ..errors import TrainingError
+from ..errors import InputError, TrainingError
 from ..settings import count_threads
 from .batches import BatchDrawer
 from .examples import Example, TrainingSet
@@ -26,7 +26,7 @@ from .log import open_log
 from .model import LateInteractionModel
 from .objective import compute_loss
 from .optimiser import make_optimiser, set_dropout, use_precision
-from .processes import average_gradients, count_processes, find_own_number
+from .processes import average_gradients, count_processes, find_own_number, make_once
 from .saving import BEST, CHECKPOINT, load_state, refuse_other_run, save_state
 from .settings import TrainingSettings
 from .texts import TrainingTexts
@@ -100,15 +100,15 @@ class Run:
         with open_log(self.folder, self.start) as log:
             for step in range(self.start, self.steps):
                 if refresh and run.refresh_every and step and step % run.refresh_every == 0:
-                    self._use_examples(refresh(self.model))
+                    self._use_examples(self._refresh(refresh))
                 loss = self.update(step)
-                score = None
-                if step + 1 == self.steps or (run.evaluate_every and (step + 1) % run.evaluate_every == 0):
-                    score = self._evaluate(evaluate)
-                    self._save(step + 1, score)
+                is_kept = step + 1 == self.steps or (run.evaluate_every and (step + 1) % run.evaluate_every == 0)
+                score = self._evaluate(evaluate) if is_kept else None
                 rate = run.rate * run.compute_rate(step, self.steps)
                 log.write(json.dumps({"step": step + 1, "loss": loss, "rate": rate, "score": score}) + "\n")
                 log.flush()
+                if is_kept:  # after the log: a resumed run drops lines that are too many, but cannot make up for one
+                    self._save(step + 1, score)
                 if report and find_own_number() == 0:
                     report(Report(step + 1, self.steps, loss, rate, time.perf_counter() - begin, score))
         best = load_state(self.folder / BEST) if self.best[0] is not None else None
@@ -130,30 +130,38 @@ class Run:
                 part = compute_loss(self.model, self.texts, self._drawer.draw(number), self.settings.loss)
             (part / run.accumulate).backward()
             loss += float(part.detach()) / run.accumulate
-        if not math.isfinite(loss):
-            raise TrainingError(
-                f"the loss is {loss} in step {step + 1}, expected a number: lower run.rate, now {run.rate:g}, or "
-                f"raise loss.temperature, now {self.settings.loss.temperature:g}; {self._tell_kept()}"
-            )
+        self._refuse_infinite("loss", loss, step)
         trained = [one for one in self.model.parameters() if one.grad is not None]
         average_gradients(trained)
-        nn.utils.clip_grad_norm_(trained, run.clip)
+        norm = nn.utils.clip_grad_norm_(trained, run.clip)
+        self._refuse_infinite("norm of the gradient", float(norm), step)  # before it is in the weights
         self._optimiser.step()
         self._optimiser.zero_grad(set_to_none=True)
         self.losses.append(loss)
         return loss
 
     def _use_examples(self, examples: Sequence[Example]) -> None:
-        run = self.settings.run
+        run, processes = self.settings.run, count_processes()
+        size = min(run.batch, len(examples) // processes)  # of each process, the same for all
+        if size * processes * (1 + run.negatives) < 2:
+            raise InputError(
+                f"there are {len(examples)} examples for {processes} processes with run.batch {run.batch} and "
+                f"run.negatives {run.negatives}, expected at least two passages to compare: add examples or negatives"
+            )
         self._examples = examples
-        self._drawer = BatchDrawer(examples, self._passages, run.negatives, run.batch * count_processes(), run.seed)
+        self._drawer = BatchDrawer(examples, self._passages, run.negatives, size * processes, run.seed)
 
     def _evaluate(self, evaluate: Evaluate | None) -> float | None:
+        """By one process: all have the same weights."""
         if evaluate is None:
             return None
         self.model.eval()
         with torch.inference_mode():
-            return evaluate(self.model)
+            return make_once(lambda: evaluate(self.model))
+
+    def _refresh(self, refresh: Refresh) -> Sequence[Example]:
+        """By one process: indexes are written by one at a time."""
+        return make_once(lambda: refresh(self.model))
 
     def _save(self, step: int, score: float | None) -> None:
         """Write the state after a step, and the weights if they are the best so far; by one process only."""
@@ -193,8 +201,14 @@ class Run:
                 f"{self.folder / CHECKPOINT} does not fit the model ({error}): remove it to begin anew"
             ) from error
 
-    def _tell_kept(self) -> str:
-        return "the last checkpoint is whole" if (self.folder / CHECKPOINT).exists() else "there is no checkpoint yet"
+    def _refuse_infinite(self, what: str, value: float, step: int) -> None:
+        if not math.isfinite(value):
+            is_there = (self.folder / CHECKPOINT).exists()
+            raise TrainingError(
+                f"the {what} is {value} in step {step + 1}, expected a number: lower run.rate, now "
+                f"{self.settings.run.rate:g}, or raise loss.temperature, now {self.settings.loss.temperature:g}; "
+                + ("the last checkpoint is whole" if is_there else "there is no checkpoint yet")
+            )
 
 
 def describe(settings: TrainingSettings) -> dict[str, Any]:
