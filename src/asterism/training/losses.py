@@ -16,9 +16,9 @@ NOTHING = float("-inf")  # the similarity of a place without a vector
 def compute_similarities(queries: Tensor, documents: Tensor, document_mask: Tensor) -> Tensor:
     """(Q, n, d), (D, m, d), (D, m) -> (Q, n, D, m): inner products; -inf for places without a vector."""
     (count, tokens, width), (others, places, _) = queries.shape, documents.shape
-    flat = queries.reshape(-1, width) @ documents.reshape(-1, width).T
-    exact = flat.to(torch.promote_types(flat.dtype, torch.float32))  # sums of bfloat16 would lose most digits
-    found = exact.view(count, tokens, others, places)
+    with torch.autocast(queries.device.type, enabled=False):  # bfloat16 has too few digits to tell tokens apart
+        flat = queries.reshape(-1, width) @ documents.reshape(-1, width).T
+    found = flat.view(count, tokens, others, places)
     return found.masked_fill(~document_mask, NOTHING)
 
 
