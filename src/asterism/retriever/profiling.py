@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from hashlib import blake2b
 from heapq import nsmallest
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,14 +100,16 @@ def choose_documents(collection: Collection, count: int) -> dict[int, Document]:
     if len(documents) < len(chosen):
         raise damaged(collection.path, "has a catalog that lists documents it cannot find")
     found: dict[int, Document] = {}
+    long: dict[int, Document] = {}  # beyond the limit: one book must not displace a hundred short documents
     characters = 0
     for number in chosen:
-        if len(found) >= count or (len(found) >= FEWEST and characters >= MOST_CHARACTERS):
-            break
-        if documents[number].text.strip():
-            found[number] = documents[number]
-            characters += len(documents[number].text)
-    return found
+        document = documents[number]
+        if len(found) >= count or not document.text.strip():
+            continue
+        fits = characters + len(document.text) <= MOST_CHARACTERS
+        (found if fits else long)[number] = document
+        characters += len(document.text) if fits else 0
+    return found | dict(islice(long.items(), max(0, FEWEST - len(found))))
 
 
 def take_out_sentences(documents: Mapping[int, Document]) -> list[TakenOut]:

@@ -445,3 +445,19 @@ def test_a_sentence_with_too_many_vectors_for_a_query_is_left_out(
     assert 4 <= put_with(m3, documents).profile.pairs < whole.pairs
     monkeypatch.setattr(profiling, "LONGEST_QUERY", 1)
     assert put_with(m3, documents).profile.pairs == 0
+
+
+def test_a_long_document_does_not_displace_short_ones(
+    put_with: PutWith, m3: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    books = [Document(f"book{i}", "the quick fox reads a file. " * 500) for i in range(40)]
+    mixed = put_with(m3, [*write_documents(60), *books], views=["lexical"], terms="words")
+    long = put_with(m3, books, views=["lexical"], terms="words")
+    most = sum(len(one.text) for one in write_documents(60))
+    assert len(books[0].text) > most
+    monkeypatch.setattr(profiling, "MOST_CHARACTERS", most)
+    chosen = choose_documents(mixed.collection, 40)
+    assert len(chosen) == 40
+    assert sum(len(one.text) for one in chosen.values()) <= most
+    monkeypatch.setattr(profiling, "MOST_CHARACTERS", 100)
+    assert len(choose_documents(long.collection, 40)) == profiling.FEWEST  # all are long
