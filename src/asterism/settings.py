@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import math
 import operator
 import os
 from collections.abc import Mapping
@@ -252,11 +251,12 @@ class HybridSearch(Settings):
 def _check_weights(given: Any) -> tuple[float, float, float]:
     try:
         dense, lexical, multi = (float(weight) for weight in given)
-        right = all(0 <= weight < math.inf for weight in (dense, lexical, multi)) and dense + lexical + multi > 0
+        right = all(0 <= weight <= 1e6 for weight in (dense, lexical, multi)) and max(dense, lexical, multi) >= 1e-6
     except (TypeError, ValueError, OverflowError):
         right = False
     if not right:
-        raise SettingError(f"weights is {given!r}, expected three numbers for dense, lexical and multi, not all 0")
+        expected = "three numbers for dense, lexical and multi, not all 0, at most 1e6"
+        raise SettingError(f"weights is {given!r}, expected {expected}")
     return dense, lexical, multi
 
 

@@ -53,3 +53,17 @@ def test_a_damaged_index_is_not_upgraded(folder: Path, tmp_path: Path) -> None:
         with pytest.raises(DamagedIndex, match="fields"):
             collection.check()
     collection.close()
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
+def test_a_lost_row_of_the_model_is_noticed(folder: Path, tmp_path: Path) -> None:
+    copy = tmp_path / folder.name
+    shutil.copytree(folder, copy)
+    connection = sqlite3.connect(copy / "catalog.sqlite")
+    connection.execute("DELETE FROM facts WHERE name = 'model'")
+    connection.commit()
+    connection.close()
+    collection = Collection.open(copy)
+    with pytest.raises(DamagedIndex, match="has lost the row of its views or of its model"):
+        collection.check()
+    collection.close()

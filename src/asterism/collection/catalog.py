@@ -168,7 +168,7 @@ class CatalogReader:
         for row in self._connection.execute("SELECT name, value, crc32 FROM facts"):
             read_fact(row, self.path)
             names.add(row[0])
-        if not {"views", "model"} <= names and "settings" not in names:  # the first format had settings instead
+        if "model" not in names or not names & {"views", "settings"}:  # the first format had settings instead of views
             raise damaged(self.path, "has lost the row of its views or of its model")
         balance = 0  # expected fields minus stored fields, as a sum of hashes, which does not depend on their order
         for number, document in self.iterate_documents():

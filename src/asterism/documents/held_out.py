@@ -27,15 +27,15 @@ def take_out_sentence(text: str, rng: np.random.Generator) -> tuple[str, str] | 
 
 
 def _take_out_span(text: str, rng: np.random.Generator) -> tuple[str, str] | None:
-    """A piece from one space to another, or of any characters in a text without spaces."""
+    """A piece from one space to another, or of any characters where spaces are far apart."""
     width = min(LONGEST_SPAN, max(SHORTEST_SPAN, len(text) // 6))
     if len(text) < width + max(LEAST_REST, width // 2):
         return None
     begin = int(rng.integers(len(text) - width))
     end = begin + width
     if " " in text:
-        begin = text.rfind(" ", 0, begin + 1) + 1
-        end = text.find(" ", begin + width)
-        end = end if end >= 0 else len(text)
+        begin = max(text.rfind(" ", 0, begin + 1) + 1, begin - width)
+        end = text.find(" ", begin + width, begin + LONGEST)
+        end = end if end >= 0 else min(len(text), begin + LONGEST)
     rest = text[:begin] + text[end:]
     return (text[begin:end].strip(), rest) if text[begin:end].strip() and len(rest) >= LEAST_REST else None

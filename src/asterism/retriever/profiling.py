@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
 from hashlib import blake2b
 from heapq import nsmallest
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +26,7 @@ from ..search.profile import FEWEST_PAIRS, UNMEASURED, Matrix, Pairs, Profile, V
 from ..settings import TokenSearch, View, count_threads
 from ..storage.facts import Facts
 from ..storage.faults import damaged
+from ..views.tokens.searcher import LONGEST_QUERY
 from .represent import encode_views, needs_model
 
 if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
@@ -32,6 +35,7 @@ if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
 FACT = "profile"
 FEWEST, USUAL, MOST = 16, 128, 512  # documents that are compared
 MOST_CHARACTERS = 1_000_000  # of all compared documents, if these are more than FEWEST: long ones take long to encode
+AT_ONCE = 1024  # vectors of a document that are compared with all queries at once: a book has millions
 SEED = 7
 
 
@@ -58,10 +62,10 @@ def measure_profile(collection: Collection, views: Views, encoder: Callable[[], 
     documents, added = snapshot.state.documents, snapshot.state.next_number
     unmeasured = replace(UNMEASURED, documents=documents, added=added)
     taken = take_out_sentences(choose_documents(collection, count_documents(documents)))
+    taken, queries = encode_sentences(taken, views, encoder)
     if len(taken) < FEWEST_PAIRS:
         return unmeasured
-    sentences, rests = [one.sentence for one in taken], [one.rest for one in taken]
-    queries = encode_views(sentences, "query", views, views.names, encoder)
+    rests = [one.rest for one in taken]
     asked = Asked(snapshot, queries, views.names, TokenSearch(), snapshot.kept, count_threads(0))
     pairs = compare(asked, queries, encode_views(rests, "document", views, views.names, encoder))
     if not pairs.suffice:
@@ -96,14 +100,16 @@ def choose_documents(collection: Collection, count: int) -> dict[int, Document]:
     if len(documents) < len(chosen):
         raise damaged(collection.path, "has a catalog that lists documents it cannot find")
     found: dict[int, Document] = {}
+    long: dict[int, Document] = {}  # beyond the limit: one book must not displace a hundred short documents
     characters = 0
     for number in chosen:
-        if len(found) >= count or (len(found) >= FEWEST and characters >= MOST_CHARACTERS):
-            break
-        if documents[number].text.strip():
-            found[number] = documents[number]
-            characters += len(documents[number].text)
-    return found
+        document = documents[number]
+        if len(found) >= count or not document.text.strip():
+            continue
+        fits = characters + len(document.text) <= MOST_CHARACTERS
+        (found if fits else long)[number] = document
+        characters += len(document.text) if fits else 0
+    return found | dict(islice(long.items(), max(0, FEWEST - len(found))))
 
 
 def take_out_sentences(documents: Mapping[int, Document]) -> list[TakenOut]:
@@ -116,6 +122,18 @@ def take_out_sentences(documents: Mapping[int, Document]) -> list[TakenOut]:
             title = f"{document.title} " if document.title else ""
             found.append(TakenOut(taken[0], title + taken[1], number))
     return found
+
+
+def encode_sentences(
+    taken: list[TakenOut], views: Views, encoder: Callable[[], Encoder]
+) -> tuple[list[TakenOut], Representations]:
+    """The sentences, without those that have too many token vectors for a query, as a row of rare characters can."""
+    queries = encode_views([one.sentence for one in taken], "query", views, views.names, encoder)
+    if queries.multi is None:
+        return taken, queries
+    counts = np.diff(queries.multi.offsets)
+    usable = [one for one, count in zip(taken, counts, strict=True) if 1 <= count <= LONGEST_QUERY]
+    return (taken, queries) if len(usable) == len(taken) else encode_sentences(usable, views, encoder)
 
 
 def compare(asked: Asked, queries: Representations, rests: Representations) -> Pairs:
@@ -157,8 +175,8 @@ def compare_terms(asked: Asked, rests: LexicalWeights) -> Matrix:
     weights = spread_terms(queries, known)
     if asked.bm25 is None:
         return weights @ spread_terms(rests, known).T
-    counts = spread_terms(rests, np.unique(rests.terms))
-    lengths = np.repeat(counts.sum(axis=1), np.diff(rests.offsets))
+    sums = np.append(0.0, np.cumsum(rests.weights, dtype=np.float64))
+    lengths = np.repeat(np.diff(sums[rests.offsets]), np.diff(rests.offsets))
     weighted = LexicalWeights(rests.offsets, rests.terms, asked.bm25.weigh(rests.weights, lengths))
     return np.asarray(weights @ spread_terms(weighted, known).T / find_scales(asked, "lexical")[:, None])
 
@@ -179,9 +197,10 @@ def compare_token_vectors(queries: TokenVectors, documents: TokenVectors) -> Mat
     scores = np.full((len(queries), len(documents)), -1.0)
     flat = np.asarray(queries.flat, np.float32)
     for column in range(len(documents)):
-        rows = np.asarray(documents.flat[documents.offsets[column] : documents.offsets[column + 1]], np.float32)
+        rows = documents.flat[documents.offsets[column] : documents.offsets[column + 1]]
         if len(rows):
-            best = np.append((rows @ flat.T).max(axis=0), np.float32(0))
-            sums = np.add.reduceat(best.astype(np.float64), queries.offsets[:-1])
+            parts = (np.asarray(rows[begin : begin + AT_ONCE], np.float32) for begin in range(0, len(rows), AT_ONCE))
+            best = reduce(np.maximum, ((part @ flat.T).max(axis=0) for part in parts))
+            sums = np.add.reduceat(np.append(best.astype(np.float64), 0), queries.offsets[:-1])
             scores[:, column] = sums / np.maximum(np.diff(queries.offsets), 1)
     return scores

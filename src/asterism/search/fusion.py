@@ -23,6 +23,7 @@ from .profile import Profile
 
 RRF_CONSTANT = 60  # of Cormack, Clarke and Büttcher, 2009
 DEPTH = 200
+LEAST_WEIGHT = 1e-9
 LEAST = -1.0  # the score of a document without vectors: the smallest mean of cosines
 
 
@@ -169,7 +170,9 @@ def _standardise(
     weights = dict(zip(VIEWS, weigh_views(settings, asked.counted, profile), strict=True))
     trust = profile.trust(asked.readable[query])
     total = {view: weights[view] * (1.0 if view == "lexical" and asked.counted else trust) for view in scores}
-    whole = max(sum(total.values()), 1e-9)
+    if sum(total.values()) < LEAST_WEIGHT:  # no other view has a weight: they are still to be ordered
+        total = {view: weights[view] for view in scores}
+    whole = max(sum(total.values()), LEAST_WEIGHT)
     shares = {}
     for view, values in scores.items():
         value = values.astype(np.float64)

@@ -107,6 +107,17 @@ def test_a_sentence_that_is_too_long_is_not_taken() -> None:
     assert {taken[0] for seed in range(20) if (taken := take(text, seed))} == {"A sentence of a usual length."}
 
 
+@pytest.mark.parametrize(
+    "text", ["a short beginning of it " + "x" * 9000, "字" * 5000 + " " + "字" * 5000, "x" * 5000 + " the end of it"]
+)
+def test_a_piece_is_short_where_spaces_are_far_apart(text: str) -> None:
+    for seed in range(20):
+        taken = take(text, seed)
+        assert taken is not None
+        assert len(taken[0]) <= LONGEST
+        assert count_visible(*taken) == count_visible(text)
+
+
 def test_only_long_sentences_give_a_piece() -> None:
     text = f"{'long ' * 80}end. {'wide ' * 80}end."
     taken = take(text)

@@ -188,7 +188,8 @@ def test_spread_terms() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_compare_token_vectors(seed: int) -> None:
+def test_compare_token_vectors(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(profiling, "AT_ONCE", seed + 1)
     rng = np.random.default_rng(seed)
 
     def make(shortest: int) -> TokenVectors:
@@ -433,3 +434,30 @@ def test_fusion_uses_the_profile(put_with: PutWith, m3: Path) -> None:
     assert found.ids == plain.ids
     expected = made.profile.calibrate(np.array([hit.score for hit in plain], np.float32))
     np.testing.assert_allclose([hit.score for hit in found], expected, atol=1e-6)
+
+
+def test_a_sentence_with_too_many_vectors_for_a_query_is_left_out(
+    put_with: PutWith, m3: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = [replace(one, text=one.text.replace(". ", " ", 1)) for one in write_documents(40)]
+    whole = put_with(m3, documents).profile
+    monkeypatch.setattr(profiling, "LONGEST_QUERY", 12)  # of the sentences, some have 8 words, others 16
+    assert 4 <= put_with(m3, documents).profile.pairs < whole.pairs
+    monkeypatch.setattr(profiling, "LONGEST_QUERY", 1)
+    assert put_with(m3, documents).profile.pairs == 0
+
+
+def test_a_long_document_does_not_displace_short_ones(
+    put_with: PutWith, m3: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    books = [Document(f"book{i}", "the quick fox reads a file. " * 500) for i in range(40)]
+    mixed = put_with(m3, [*write_documents(60), *books], views=["lexical"], terms="words")
+    long = put_with(m3, books, views=["lexical"], terms="words")
+    most = sum(len(one.text) for one in write_documents(60))
+    assert len(books[0].text) > most
+    monkeypatch.setattr(profiling, "MOST_CHARACTERS", most)
+    chosen = choose_documents(mixed.collection, 40)
+    assert len(chosen) == 40
+    assert sum(len(one.text) for one in chosen.values()) <= most
+    monkeypatch.setattr(profiling, "MOST_CHARACTERS", 100)
+    assert len(choose_documents(long.collection, 40)) == profiling.FEWEST  # all are long

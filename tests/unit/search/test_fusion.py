@@ -210,11 +210,11 @@ def test_given_weights_replace_the_worth(few: Collection, weights: Any) -> None:
 @pytest.mark.parametrize("readable", [0.0, 0.4, 0.8, 1.0])
 @pytest.mark.parametrize("weights", [None, (1, 1, 1)])
 def test_a_model_that_weighs_terms_fades_as_a_whole(few: Collection, readable: float, weights: Any) -> None:
-    """All views are the model's, so none is favoured; totals of a query that it cannot read at all are 0."""
+    """All views are the model's, so none is favoured, not even for a query that it cannot read at all."""
     plan = plan_of("hybrid", HybridSearch(weights=weights), profile=PROFILE)
     found = dict(found_in(few, replace(QUERY, readable=readable), plan))
     whole = standardise(SCORES, weights or (1.0, 0.25, 1.0))
-    assert found == pytest.approx(whole if readable else dict.fromkeys(whole, 0.0), abs=1e-6)
+    assert found == pytest.approx(whole, abs=1e-6)
 
 
 COUNTED = [
@@ -257,6 +257,14 @@ def test_a_query_that_is_not_read_is_a_query_of_words(counted: Any) -> None:
     found = [id for id, _ in found_in(made, replace(COUNTED_QUERY, readable=0.0), plan_of("hybrid", profile=PROFILE))]
     words = [id for id, _ in found_in(made, COUNTED_QUERY, plan_of("lexical"))]
     assert found[: len(words)] == words
+
+
+def test_views_of_the_model_order_an_unread_query_if_words_have_no_weight(counted: Any) -> None:
+    made, _ = counted
+    plan = plan_of("hybrid", HybridSearch(weights=(1, 0, 1)), profile=PROFILE)
+    read, unread = (dict(found_in(made, replace(COUNTED_QUERY, readable=share), plan)) for share in (1.0, 0.0))
+    assert len(set(unread.values())) > 1
+    assert unread == pytest.approx(read, abs=1e-6)
 
 
 def test_a_query_without_known_words(counted: Any) -> None:

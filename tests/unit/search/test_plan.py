@@ -118,6 +118,10 @@ def test_unknown_methods_raise_an_error_of_one_line(method: Any, settings: Any, 
             ({"weights": weights}, "expected three numbers for dense, lexical and multi, not all 0")
             for weights in ((0, 0, 0), (1, 1), (1, 1, -1), (1, float("nan"), 1), (1, 1, float("inf")), "abc", 5)
         ),
+        *(
+            ({"weights": weights}, "at most 1e6")  # float32 would make them infinity or 0
+            for weights in ((1e39, 1, 1), (1, 1e308, 1e308), (1e-320, 0, 0))
+        ),
     ],
 )
 def test_wrong_hybrid_settings(wrong: dict[str, Any], message: str) -> None:
