@@ -99,10 +99,11 @@ COMMANDS = {
         "without_relevant bytes encode_ms"
     ),
     "tune": "weights queries without_relevant gain interval p kept",
+    "train": "path steps loss score best_step",
     "info": INFO,
     "check": "path ok documents",
     "compact": f"{INFO} bytes_before",
-    "repair": "path documents catalog dropped represented lost",
+    "repair": "path documents catalog dropped represented lost forgotten",
     "models": "name about megabytes default folder",
 }
 """Command -> the keys of what it prints; a test runs them all."""

@@ -59,13 +59,13 @@ def _tune_without_judgements(retriever: Retriever, dry_run: bool, as_json: bool,
     if not dry_run and retriever.fusion.weights is not None:
         retriever.fusion = replace(retriever.fusion, fusion="standard", weights=None)
     if as_json:
-        views = {view: {"found": one.found, "weight": one.worth} for view, one in profile.views.items()}
+        views = {view: {"found": one.found, "weight": profile.weigh(view)} for view, one in profile.views.items()}
         facts = {"pairs": profile.pairs, "readable": profile.readable, "kept": not dry_run}
         print_json({"views": views, **facts})
         return
     for view, one in profile.views.items():
         share = f"finds {one.found:.0%} of {profile.pairs} documents by a sentence of theirs"
-        print_row(f"{view}: {share}, weight {one.worth:.2f}")
+        print_row(f"{view}: {share}, weight {profile.weigh(view):.2f}")
     print_row(describe_readable(profile.readable))
     print_note("kept with the index" if not dry_run else "the index was not changed: --dry-run", quiet)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from ..collection.policy import Policy
 from ..collection.repair.repair import Repair
 from ..collection.writer import CollectionWriter
 from ..documents.document import Document
-from ..errors import IndexExists, InputError
+from ..errors import DamagedIndex, IndexExists, InputError
 from ..models.registry import DEFAULT
 from ..results import Explanation, Ranking
 from ..search.fusion import weigh_views
@@ -175,7 +176,10 @@ class Retriever:
 
     def _store_profile(self, writer: CollectionWriter) -> Profile:
         found = measure_profile(self._collection, self._views, self._encoder)
-        kept = found if found.pairs else replace(self.profile, documents=found.documents, added=found.added)
+        kept = found
+        if not found.pairs:
+            with suppress(DamagedIndex):  # what was measured stays, unless it cannot be read
+                kept = replace(self.profile, documents=found.documents, added=found.added)
         writer.put_fact(PROFILE, kept.to_json())
         return found
 

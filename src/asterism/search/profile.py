@@ -145,8 +145,8 @@ class Pairs:
 
     @property
     def suffice(self) -> bool:
-        """Whether there are enough pairs, and every view tells documents apart."""
-        return min(self._gaps.values(), default=0.0) >= SMALLEST_GAP
+        """Whether there are enough pairs, and a view tells documents apart."""
+        return max(self._gaps.values(), default=0.0) >= SMALLEST_GAP
 
     def measure(self, rivals: Mapping[View, Vector], readable: float = 1.0) -> Profile:
         """Rivals (n,) by view: the best score of any other document of the index.
@@ -158,7 +158,7 @@ class Pairs:
         views = {
             view: ViewProfile(
                 self._mean_of_others(values),
-                self._gaps[view],
+                self._gaps[view] if self._gaps[view] >= SMALLEST_GAP else UNMEASURED.views[view].gap,
                 judge_worth((PRIOR + found[view]) / best),
                 found[view] / len(self._own),
             )

@@ -145,8 +145,13 @@ def test_four_pairs_are_enough() -> None:
 
 @pytest.mark.parametrize("constant", [0.0, 0.5, -1.0])
 def test_a_view_that_does_not_tell_documents_apart(constant: float) -> None:
+    """It has the usual scale and is worth nearly nothing; if no view does, nothing is known."""
     flat = np.full((COUNT, COUNT), constant)
-    assert not Pairs({"dense": SCORES["dense"], "lexical": flat}).suffice
+    found = measure({"dense": SCORES["dense"], "lexical": flat})
+    assert found.views["lexical"].gap == UNMEASURED.views["lexical"].gap
+    assert found.views["lexical"].worth == pytest.approx(hill(3 / (3 + COUNT)))
+    assert found.views["dense"] == measure({"dense": SCORES["dense"]}).views["dense"]
+    assert not Pairs({"dense": flat, "lexical": flat}).suffice
 
 
 def test_order_and_scale_of_the_pairs_do_not_matter(measured: Profile) -> None:
