@@ -16,7 +16,7 @@ from tests.training.tiny import SMALL
 
 torch = pytest.importorskip("torch", reason="training needs torch: make test-train")
 
-COMMAND = [sys.executable, "-m", "asterism.cli", "train"]
+COMMAND = [str(Path(sys.executable).with_name("asterism")), "train"]
 
 
 def list_arguments(model: Path, pairs: Path, to: Path, *changes: str) -> list[str]:
