@@ -36,7 +36,7 @@ MAY_IMPORT = {
     "retriever": VALUES | {"terms", "models", "encoders", "storage", "views", "collection", "search"},
     "evaluation": VALUES | {"files", "retriever"},
     "adapters": VALUES | {"retriever"},
-    "recipes": VALUES | {"models", "encoders", "views", "retriever", "training"},
+    "recipes": VALUES | {"files", "models", "encoders", "views", "retriever", "training"},
     "cli": VALUES | {"files", "models", "encoders", "retriever", "evaluation", "recipes", "training"},
 }
 HEAVY = {"torch", "transformers"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import operator
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeVar, get_args
 
@@ -50,15 +50,19 @@ class Settings:
         known = [field.name for field in fields(cls)]  # type: ignore[arg-type]  # subclasses are dataclasses
         for name in keywords:
             if name not in known:
-                near = difflib.get_close_matches(name, known, n=1)
-                hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
-                raise SettingError(f"{cls.__name__} has no setting {name!r}: {hint}")
+                raise SettingError(f"{cls.__name__} has no setting {name!r}: {suggest_name(name, known)}")
         return super().__new__(cls)
 
     @classmethod
     def from_json(cls: type[Self], keywords: Mapping[str, Any]) -> Self:
         """The settings with these values, the rest at their defaults."""
         return cls(**keywords)
+
+
+def suggest_name(name: str, known: Sequence[str]) -> str:
+    """What an unknown name was probably meant to be, for an error message."""
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
 
 
 def check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
@@ -255,7 +259,7 @@ def _check_weights(given: Any) -> tuple[float, float, float]:
     except (TypeError, ValueError, OverflowError):
         right = False
     if not right:
-        expected = "three numbers for dense, lexical and multi, not all 0, at most 1e6"
+        expected = "three numbers for dense, lexical and multi, not all 0, the largest from 1e-6 to 1e6"
         raise SettingError(f"weights is {given!r}, expected {expected}")
     return dense, lexical, multi
 

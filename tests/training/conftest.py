@@ -1,10 +1,15 @@
+"""These tests have an environment of their own (`make test-train`): where torch is not installed, none is collected."""
+
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from tests.training import tiny
+
+collect_ignore_glob = [] if find_spec("torch") else ["test_*.py"]
 
 
 @pytest.fixture(scope="session")

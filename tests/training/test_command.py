@@ -9,12 +9,9 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
 from scripts.json_docs import COMMANDS
 
 from tests.training.tiny import SMALL
-
-torch = pytest.importorskip("torch", reason="training needs torch: make test-train")
 
 COMMAND = [str(Path(sys.executable).with_name("asterism")), "train"]
 

@@ -6,10 +6,9 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch", reason="training needs torch: make test-train")
-
-from asterism.training.losses import (  # noqa: E402
+from asterism.training.losses import (
     compute_cross_entropy,
     compute_distillation,
     score_maxsim,

@@ -10,19 +10,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch", reason="training needs torch: make test-train")
-
-from asterism import load_encoder  # noqa: E402
-from asterism.encoders.checkpoints.checkpoint import Checkpoint  # noqa: E402
-from asterism.encoders.checkpoints.layouts import open_checkpoint  # noqa: E402
-from asterism.recipes.run import run_recipe, write_model  # noqa: E402
-from asterism.training.model import LateInteractionModel, make_model  # noqa: E402
-from asterism.training.optimiser import set_dropout  # noqa: E402
-from asterism.training.settings import ModelSettings  # noqa: E402
-from asterism.training.texts import TrainingTexts  # noqa: E402
-from tests import layouts  # noqa: E402
-from tests.training.tiny import make_recipe  # noqa: E402
+from asterism import load_encoder
+from asterism.encoders.checkpoints.checkpoint import Checkpoint
+from asterism.encoders.checkpoints.layouts import open_checkpoint
+from asterism.recipes.run import run_recipe, write_model
+from asterism.training.model import LateInteractionModel, make_model
+from asterism.training.optimiser import set_dropout
+from asterism.training.settings import ModelSettings
+from asterism.training.texts import TrainingTexts
+from tests import layouts
+from tests.training.tiny import make_recipe
 
 WORDY = [text for text in layouts.TEXTS if text.strip()]
 SHAPES = {

@@ -9,10 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
-torch = pytest.importorskip("torch", reason="training needs torch: make test-train")
-
-from tests.training.tiny import SMALL, write_pairs  # noqa: E402
+from tests.training.tiny import SMALL, write_pairs
 
 DRIVER = """
 import sys

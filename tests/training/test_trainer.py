@@ -10,22 +10,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch", reason="training needs torch: make test-train")
-
-from asterism.encoders.checkpoints.layouts import open_checkpoint  # noqa: E402
-from asterism.errors import CheckpointError, InputError, SettingError, TrainingError  # noqa: E402
-from asterism.recipes.run import run_recipe  # noqa: E402
-from asterism.training import trainer  # noqa: E402
-from asterism.training.batches import BatchDrawer  # noqa: E402
-from asterism.training.dev_score import measure_mrr  # noqa: E402
-from asterism.training.examples import Example, read_training_set  # noqa: E402
-from asterism.training.model import make_model  # noqa: E402
-from asterism.training.saving import CHECKPOINT, save_state  # noqa: E402
-from asterism.training.settings import RunSettings  # noqa: E402
-from asterism.training.texts import TrainingTexts  # noqa: E402
-from tests import layouts  # noqa: E402
-from tests.training.tiny import make_recipe, write_pairs  # noqa: E402
+from asterism.encoders.checkpoints.layouts import open_checkpoint
+from asterism.errors import CheckpointError, InputError, SettingError, TrainingError
+from asterism.recipes.run import run_recipe
+from asterism.training import trainer
+from asterism.training.batches import BatchDrawer
+from asterism.training.dev_score import measure_mrr
+from asterism.training.examples import Example, read_training_set
+from asterism.training.model import make_model
+from asterism.training.saving import CHECKPOINT, save_state
+from asterism.training.settings import RunSettings
+from asterism.training.texts import TrainingTexts
+from tests import layouts
+from tests.training.tiny import make_recipe, write_pairs
 
 
 class Stopped(Exception):

@@ -26,10 +26,8 @@ def make_whole_folder(target: Path) -> Iterator[Path]:
     target.parent.mkdir(parents=True, exist_ok=True)
     for leftover in target.parent.glob(f".{glob.escape(target.name)}{MAKING}*"):
         _sweep(leftover)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}{MAKING}", dir=target.parent))
-    held = os.open(temporary, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    temporary, held = _make_locked(target)
     try:
-        fcntl.flock(held, fcntl.LOCK_EX)
         yield temporary
         temporary.chmod(0o755)
         _fsync_all(temporary)
@@ -40,6 +38,18 @@ def make_whole_folder(target: Path) -> Iterator[Path]:
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
         os.close(held)
+
+
+def _make_locked(target: Path) -> tuple[Path, int]:
+    """A new folder, and the descriptor that holds its lock. Another process may sweep it before it is locked."""
+    while True:
+        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}{MAKING}", dir=target.parent))
+        with suppress(FileNotFoundError):
+            held = os.open(temporary, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            fcntl.flock(held, fcntl.LOCK_EX)
+            if temporary.exists():
+                return temporary, held
+            os.close(held)
 
 
 def _fsync_all(folder: Path) -> None:

@@ -9,18 +9,22 @@
 
 from __future__ import annotations
 
-import difflib
+import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import tomllib
-
 from ..errors import InputError, SettingError
-from ..settings import Settings, check_choice, check_number, check_whole_number
+from ..files.regular_files import read_regular
+from ..settings import Settings, check_choice, check_number, check_whole_number, suggest_name
 from ..training.negatives import Mining
 from ..training.settings import TrainingSettings
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 Ranking = Literal["", "lexical", "dense", "colbert", "hybrid"]
 RECIPES = Path(__file__).parent
@@ -134,14 +138,14 @@ def read_recipe(path: str | Path, changes: Sequence[str] = ()) -> Recipe:
     """A recipe from a file, or by the name of one that comes with asterism, with changes such as "run.rate=1e-4"."""
     file = find_recipe(path)
     try:
-        with open(file, "rb") as stream:
-            content = tomllib.loads(stream.read(LARGEST_FILE).decode())
+        content = tomllib.loads(read_regular(file, LARGEST_FILE, links=True).decode())
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingError(f"{file} cannot be read as a recipe: {error}") from error
     try:
         for change in changes:
             section, name, value = _parse_change(change)
-            content.setdefault(section, {})[name] = value
+            if isinstance(content.setdefault(section, {}), dict):  # else from_tables says what is wrong
+                content[section][name] = value
         return from_tables(content)
     except SettingError as error:
         raise SettingError(f"{file}: {error}") from error
@@ -149,7 +153,7 @@ def read_recipe(path: str | Path, changes: Sequence[str] = ()) -> Recipe:
 
 def find_recipe(path: str | Path) -> Path:
     """An existing file, else a recipe of asterism by its name."""
-    if Path(path).exists():
+    if Path(path).is_file():  # a folder of that name is probably the model that was trained by it
         return Path(path)
     named = RECIPES / f"{Path(path).stem}.toml"
     if str(path) in (named.stem, named.name) and named.exists():
@@ -167,7 +171,7 @@ def from_tables(content: Mapping[str, Any]) -> Recipe:
     sections = dict(Recipe().sections)
     for section, values in content.items():
         if section not in sections:
-            raise SettingError(f"a recipe has no section {section!r}: {_suggest(section, list(sections))}")
+            raise SettingError(f"a recipe has no section {section!r}: {suggest_name(section, list(sections))}")
         if not isinstance(values, Mapping):
             raise SettingError(f"{section} is {values!r}, expected a section with settings")
         sections[section] = _replace(section, sections[section], values)
@@ -176,12 +180,12 @@ def from_tables(content: Mapping[str, Any]) -> Recipe:
 
 def _replace(section: str, settings: Settings, values: Mapping[str, Any]) -> Settings:
     """The settings of a section with other values."""
-    known = [one.name for one in fields(settings)]  # type: ignore[arg-type]  # sections are dataclasses
+    known = vars(settings)
     for name in values:
         if name not in known:
-            raise SettingError(f"[{section}] has no setting {name!r}: {_suggest(name, known)}")
+            raise SettingError(f"[{section}] has no setting {name!r}: {suggest_name(name, list(known))}")
     try:
-        return replace(settings, **values)  # type: ignore[type-var]
+        return type(settings)(**{**known, **values})
     except (InputError, TypeError) as error:
         raise SettingError(f"[{section}] {error}") from error
 
@@ -196,8 +200,3 @@ def _parse_change(change: str) -> tuple[str, str, Any]:
         return section, name, tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return section, name, text
-
-
-def _suggest(name: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"

@@ -34,15 +34,13 @@ from ..training.examples import (
 )
 from ..training.log import LOG
 from ..training.model import LateInteractionModel, make_model
-from ..training.negatives import Scorer, mine_negatives, score_examples
 from ..training.processes import find_own_number, join_processes, leave_processes, wait_for_all
 from ..training.run_folder import claim_folder, hash_examples
 from ..training.texts import TrainingTexts, check_backbone
 from ..training.trainer import Report, Run, Trained
 from .card import write_card
-from .model_ranking import ModelRanker
-from .recipe import NegativeSettings, Recipe
-from .teachers import PassageIndex, load_teacher
+from .hard_negatives import NegativeFinder
+from .recipe import Recipe
 
 MINED = "examples.jsonl"
 
@@ -91,7 +89,9 @@ def _run(
     begin, settings = time.perf_counter(), recipe.training
     checkpoint = open_checkpoint(find_model_folder(settings.model.backbone))
     check_backbone(checkpoint, settings.model)
-    data = prepare_data(recipe, folder, note)
+    whole = read_examples(recipe)
+    finder = NegativeFinder(recipe.negatives, whole.passages, folder)
+    data = prepare_data(recipe, whole, finder, folder, note)
     note(f"{len(data.train):,} examples for training, {len(data.dev):,} for dev, {len(data.passages):,} passages")
     texts = TrainingTexts(checkpoint, settings.model, data.queries, data.passages)
     if settings.model.train_layers:
@@ -100,23 +100,18 @@ def _run(
     model = make_model(checkpoint, settings.model, settings.run.seed)
     dev = data.dev[: recipe.data.dev_queries]
     ranked = choose_dev_passages(dev, len(data.passages), recipe.data.dev_passages, settings.run.seed)
-    run = Run(
-        model,
-        texts,
-        TrainingSet(data.queries, data.passages, data.train),
-        settings,
-        folder,
-        identify(checkpoint, data),
-    )
+    train = TrainingSet(data.queries, data.passages, data.train)
+    run = Run(model, texts, train, settings, folder, identify(checkpoint, data))
     if run.start:
         note(f"continuing after step {run.start:,} of {run.steps:,}")
     elif find_own_number() == 0:
         rehearse(folder, checkpoint, model, texts)
     trained = run.train(
         (lambda one: measure_mrr(one, texts, dev, ranked)) if dev else None,
-        lambda one: refresh_negatives(one, texts, data, recipe.negatives, folder),
+        lambda one: finder.refresh(one, texts, train),
         report,
     )
+    finder.close()
     wait_for_all()  # the others may still read the best weights in the folder
     if find_own_number() == 0:
         facts = describe_result(trained, data, dev, len(ranked), time.perf_counter() - begin)
@@ -127,11 +122,15 @@ def _run(
     return trained
 
 
-def prepare_data(recipe: Recipe, folder: Path, note: Note) -> Data:
-    """Read the examples, keep the dev part apart, and find negatives and teacher scores unless they are there."""
+def read_examples(recipe: Recipe) -> TrainingSet:
+    """All examples that the recipe names."""
     if not recipe.data.train:
         raise InputError("data.train is empty, expected BEIR folders or jsonl files: --set data.train='[\"DIR\"]'")
-    whole = read_training_sets(recipe.data.train, recipe.data.split)
+    return read_training_sets(recipe.data.train, recipe.data.split)
+
+
+def prepare_data(recipe: Recipe, whole: TrainingSet, finder: NegativeFinder, folder: Path, note: Note) -> Data:
+    """Keep the dev part apart, and find negatives and teacher scores for the rest unless they are there."""
     train, dev = split_off(whole, recipe.data.dev_share, recipe.training.run.seed)
     if not train.examples:
         raise InputError(f"{', '.join(recipe.data.train)}: no examples are left for training, expected some")
@@ -140,7 +139,7 @@ def prepare_data(recipe: Recipe, folder: Path, note: Note) -> Data:
     if settings.ranking or settings.teacher:
         if not file.exists() and find_own_number() == 0:
             note(f"looking for hard negatives by {settings.ranking}" if settings.ranking else "asking the teacher")
-            write_training_set(find_negatives(train, settings, folder), file)
+            write_training_set(finder.find(train), file)
         wait_for_all()
         # The file has only passages that an example uses; those of the data come first, so that their numbers stay.
         train = join_training_sets([TrainingSet([], whole.passages, []), read_training_set(file)])
@@ -162,34 +161,6 @@ def describe_data(recipe: Recipe, whole: TrainingSet) -> dict[str, Any]:
         **{f"data.{name}": getattr(recipe.data, name) for name in ("dev_share", "dev_queries", "dev_passages")},
         **{f"negatives.{name}": value for name, value in vars(recipe.negatives).items()},
     }
-
-
-def find_negatives(train: TrainingSet, settings: NegativeSettings, folder: Path) -> TrainingSet:
-    """The set with negatives by a ranking, or with those it has, and with a teacher's scores."""
-    teacher = load_teacher(settings, train.passages, folder)
-    if not settings.ranking:
-        return score_examples(train, teacher) if teacher else train
-    index = PassageIndex.open_or_make(
-        folder / f"{settings.ranking}.ast", train.passages, settings.ranking, settings.model
-    )
-    try:
-        return mine(train, index, settings, teacher)
-    finally:
-        index.close()
-
-
-def mine(train: TrainingSet, ranker: Any, settings: NegativeSettings, teacher: Scorer | None) -> TrainingSet:
-    """The set with negatives by a ranker."""
-    return mine_negatives(train, ranker, settings.mining, teacher).set
-
-
-def refresh_negatives(
-    model: LateInteractionModel, texts: TrainingTexts, data: Data, settings: NegativeSettings, folder: Path
-) -> Sequence[Example]:
-    """The examples with hard negatives found by the model itself."""
-    train = TrainingSet(data.queries, data.passages, data.train)
-    with ModelRanker(model, texts, data.queries, len(data.passages)) as ranker:
-        return mine(train, ranker, settings, load_teacher(settings, data.passages, folder)).examples
 
 
 def write_model(to: Path, checkpoint: Checkpoint, model: LateInteractionModel, texts: TrainingTexts, card: str) -> None:

@@ -11,54 +11,45 @@ import numpy.typing as npt
 from ..documents.document import Document
 from ..encoders.encoder import Encoder
 from ..encoders.loading import load_encoder, load_pair_scorer
-from ..errors import CheckpointError
+from ..errors import CheckpointError, InputError
+from ..representations import TokenVectors
 from ..retriever import Retriever
+from ..retriever.profiling import compare_token_vectors
 from ..settings import View
 from ..training.negatives import Scorer
-from .recipe import NegativeSettings
 
 VIEWS: dict[str, list[View] | None] = {"lexical": ["lexical"], "dense": ["dense"], "colbert": ["multi"], "hybrid": None}
+DEPTH = 100  # passages that one search scores; others are looked at one by one
 
 
 class PassageIndex:
-    """An index of all passages of a training set; ids are their numbers."""
+    """An index of all passages of a training set: a ranking by one method, and a teacher by its scores."""
 
-    def __init__(self, retriever: Retriever, method: str) -> None:
-        """Search it by one method."""
-        self._retriever, self._method = retriever, method
-
-    @classmethod
-    def open_or_make(cls, path: Path, passages: Sequence[str], method: str, model: str) -> PassageIndex:
-        """Open the index at `path`, or make it; an interrupted one is continued."""
-        made = Retriever.open(path) if path.exists() else Retriever.create(path, model, views=VIEWS[method])
-        documents = (Document(str(number), text) for number, text in enumerate(passages))
-        made.add(made.missing(documents))
-        return cls(made, method)
+    def __init__(self, path: Path, passages: Sequence[str], method: str, model: str) -> None:
+        """Open the index at `path`, or make it; an interrupted one is continued. Ids are the passages' numbers."""
+        self._method = method
+        self._ids = {text: str(number) for number, text in enumerate(passages)}
+        self._retriever = Retriever.open(path) if path.exists() else Retriever.create(path, model, views=VIEWS[method])
+        documents = (Document(id, text) for text, id in self._ids.items())
+        self._retriever.add(self._retriever.missing(documents))
 
     def __call__(self, queries: Sequence[str], k: int) -> list[list[int]]:
         """The k best passages for each query, by number, best first."""
         rankings = self._retriever.search_many(list(queries), k, method=self._method)
         return [[int(hit.id) for hit in ranking] for ranking in rankings]
 
+    def score(self, query: str, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """(texts,) the scores of passages of the set."""
+        found = {hit.id: hit.score for hit in self._retriever.search(query, DEPTH, method=self._method)}
+        scores = []
+        for id in (self._ids[text] for text in texts):
+            reached = id in found
+            scores.append(found[id] if reached else self._retriever.explain(query, id, method=self._method).score)
+        return np.array(scores, np.float32)
+
     def close(self) -> None:
         """Close the index."""
         self._retriever.close()
-
-
-class IndexTeacher:
-    """The score that an index gives to a query and one of its passages, all views together."""
-
-    def __init__(self, retriever: Retriever, passages: Sequence[str]) -> None:
-        """`passages` in the order of their numbers."""
-        self._retriever = retriever
-        self._numbers = {text: str(number) for number, text in enumerate(passages)}
-
-    def score(self, query: str, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """(texts,) passages that the search does not reach are looked at one by one."""
-        found = {hit.id: hit.score for hit in self._retriever.search(query, 100, method="hybrid")}
-        ids = [self._numbers[text] for text in texts]
-        scores = [found[id] if id in found else self._retriever.explain(query, id, method="hybrid").score for id in ids]
-        return np.array(scores, np.float32)
 
 
 class EncoderTeacher:
@@ -66,42 +57,32 @@ class EncoderTeacher:
 
     def __init__(self, encoder: Encoder) -> None:
         """Any model with one of these views."""
+        if not {"dense", "multi"} & set(encoder.views):
+            raise InputError(f"the teacher has only {', '.join(encoder.views)}, expected dense or token vectors")
         self._encoder = encoder
         self._view: View = "dense" if "dense" in encoder.views else "multi"
-        self._known: dict[str, npt.NDArray[np.float32]] = {}
+        self._known: dict[str, npt.NDArray[np.float32]] = {}  # by text: vectors (n, d), n = 1 if they are dense
 
     def score(self, query: str, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """(texts,)."""
-        self._learn(texts)
-        asked = self._encoder.encode_query([query], views=[self._view])
-        if asked.dense is not None:
-            return np.array([asked.dense[0] @ self._known[text] for text in texts], np.float32)
-        if asked.multi is None:
-            return np.zeros(len(texts), np.float32)
-        tokens = np.asarray(asked.multi.flat, np.float32)
-        return np.array([(self._known[text] @ tokens.T).max(axis=0).mean() for text in texts], np.float32)
-
-    def _learn(self, texts: Sequence[str]) -> None:
-        """Encode the texts that are new."""
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
-        if not new:
-            return
-        found = self._encoder.encode_document(new, views=[self._view])
-        if found.dense is not None:
-            self._known |= dict(zip(new, found.dense, strict=True))
-        elif found.multi is not None:
-            self._known |= {text: np.asarray(found.multi[i], np.float32) for i, text in enumerate(new)}
+        if new:
+            self._known |= zip(new, self._encode(new, "document"), strict=True)
+        asked = TokenVectors.from_documents(self._encode([query], "query"))
+        known = TokenVectors.from_documents([self._known[text] for text in texts])
+        return np.asarray(compare_token_vectors(asked, known)[0], np.float32)
+
+    def _encode(self, texts: list[str], side: str) -> list[npt.NDArray[np.float32]]:
+        encode = self._encoder.encode_query if side == "query" else self._encoder.encode_document
+        found = encode(texts, views=[self._view])
+        if found.multi is not None:
+            return [np.asarray(found.multi[i], np.float32) for i in range(len(texts))]
+        return [] if found.dense is None else [row[None] for row in found.dense]
 
 
-def load_teacher(settings: NegativeSettings, passages: Sequence[str], folder: Path) -> Scorer | None:
-    """The teacher that the settings name."""
-    if not settings.teacher:
-        return None
-    if settings.teacher == "hybrid":
-        path = folder / "teacher.ast"
-        PassageIndex.open_or_make(path, passages, "hybrid", settings.model).close()
-        return IndexTeacher(Retriever.open(path), passages)
+def load_teacher(model: str) -> Scorer:
+    """A cross-encoder, or any other model, by name or folder."""
     try:
-        return load_pair_scorer(settings.teacher)
+        return load_pair_scorer(model)
     except CheckpointError:
-        return EncoderTeacher(load_encoder(settings.teacher, precision="int8"))
+        return EncoderTeacher(load_encoder(model, precision="int8"))

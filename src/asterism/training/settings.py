@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 from ..errors import SettingError
 from ..settings import Settings, check_choice, check_number, check_whole_number
@@ -185,12 +185,3 @@ class TrainingSettings(Settings):
     model: ModelSettings = field(default_factory=ModelSettings)
     loss: LossSettings = field(default_factory=LossSettings)
     run: RunSettings = field(default_factory=RunSettings)
-
-    def to_json(self) -> dict[str, dict[str, Any]]:
-        """By section and name."""
-        return {
-            section.name: {
-                one.name: getattr(getattr(self, section.name), one.name) for one in fields(getattr(self, section.name))
-            }
-            for section in fields(self)
-        }

@@ -10,7 +10,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -215,7 +215,7 @@ def describe(settings: TrainingSettings) -> dict[str, Any]:
     """By section.name, without what does not change the result."""
     return {
         f"{section}.{name}": value
-        for section, values in settings.to_json().items()
+        for section, values in asdict(settings).items()
         for name, value in values.items()
         if name != "threads"
     }

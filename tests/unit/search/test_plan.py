@@ -119,7 +119,7 @@ def test_unknown_methods_raise_an_error_of_one_line(method: Any, settings: Any, 
             for weights in ((0, 0, 0), (1, 1), (1, 1, -1), (1, float("nan"), 1), (1, 1, float("inf")), "abc", 5)
         ),
         *(
-            ({"weights": weights}, "at most 1e6")  # float32 would make them infinity or 0
+            ({"weights": weights}, "the largest from 1e-6 to 1e6")  # float32 would make them infinity or 0
             for weights in ((1e39, 1, 1), (1, 1e308, 1e308), (1e-320, 0, 0))
         ),
     ],

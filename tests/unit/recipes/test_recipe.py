@@ -67,6 +67,27 @@ def test_a_change_that_is_none(change: str) -> None:
         read_recipe("xtr", [change])
 
 
+def test_a_change_of_what_is_no_section(tmp_path: Path) -> None:
+    file = tmp_path / "wrong.toml"
+    file.write_text("run = 1")
+    with pytest.raises(SettingError, match="run is 1, expected a section with settings"):
+        read_recipe(file, ["run.batch=2"])
+
+
+def test_a_folder_of_the_same_name_is_not_the_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as the model that was trained by it."""
+    (tmp_path / "xtr").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert read_recipe("xtr").training.loss.objective == "xtr"
+
+
+def test_a_recipe_that_is_too_long_is_not_half_read(tmp_path: Path) -> None:
+    file = tmp_path / "long.toml"
+    file.write_text("[run]\nbatch = 4\n" + "# more\n" * 200_000)
+    with pytest.raises(SettingError, match=r"cannot be read as a recipe: .*expected at most"):
+        read_recipe(file)
+
+
 def test_an_unknown_recipe() -> None:
     with pytest.raises(
         SettingError, match=r"there is no file nothing\.toml, expected one, or a recipe's name: colbert"
