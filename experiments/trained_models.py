@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import tomllib
 
 from asterism import Retriever, TokenBuild, TokenSearch, read_documents
 from asterism.evaluation.datasets import EvaluationSet, read_evaluation_set
@@ -18,6 +21,33 @@ from asterism.training.trainer import Report
 
 MEASURE = "nDCG@10"
 K = 10
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """The settings beside a script, the folder of the data, and the folder of what is made and kept."""
+
+    settings: dict[str, Any]
+    data: Path
+    work: Path
+
+    @classmethod
+    def from_command(cls, script: str, description: str | None) -> Experiment:
+        """By the arguments that all scripts have."""
+        parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+        parser.add_argument("--data", type=Path, required=True)
+        parser.add_argument("--work", type=Path, required=True)
+        given = parser.parse_args()
+        return cls(tomllib.loads(Path(script).with_name("settings.toml").read_text()), given.data, given.work)
+
+    def train(self, recipe: str, changes: dict[str, Any]) -> Path:
+        """A model, trained on the data that the settings name, or found from an earlier run."""
+        return train_model(recipe, changes, [self.data / name for name in self.settings["train"]], self.work)
+
+    def write(self, name: str, text: str) -> None:
+        """Keep a result, and show it."""
+        (self.work / name).write_text(text)
+        print(text)
 
 
 def train_model(recipe: str, changes: dict[str, Any], data: list[Path], work: Path) -> Path:
@@ -45,7 +75,7 @@ def open_index(model: Path, documents: Path, work: Path, bits: int = 4, most_vec
     path = work / "indexes" / f"{model.name}-{documents.name}-{bits}-{most_vectors}.ast"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        build = TokenBuild(bits=bits)  # type: ignore[arg-type]
+        build = TokenBuild.from_json({"bits": bits})
         with Retriever.create(path, model, views=["multi"], build=build, most_vectors=most_vectors) as made:
             made.add(read_documents(documents))
     return Retriever.open(path)

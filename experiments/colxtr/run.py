@@ -8,40 +8,32 @@ Writes WORK/colxtr.md. The bytes of an HNSW graph over float32 vectors, with whi
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tomllib
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from trained_models import measure_quality, open_index, read_judged, train_model, write_table
+from trained_models import Experiment, measure_quality, open_index, read_judged, write_table
 
 from asterism import TokenSearch
 
-HERE = Path(__file__).parent
 LINKS = 2 * 32 * 4  # bytes a vector
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--work", type=Path, required=True)
-    arguments = parser.parse_args()
-    settings = tomllib.loads((HERE / "settings.toml").read_text())
-    data, work = arguments.data, arguments.work
+    experiment = Experiment.from_command(__file__, __doc__)
+    settings, data, work = experiment.settings, experiment.data, experiment.work
     searches = {
         "xtr": TokenSearch(method="xtr", retrieved=settings["retrieved"]),
         "colbert": TokenSearch(method="colbert"),
     }
     figures: list[dict[str, Any]] = []
     for seed in settings["seeds"]:
-        given = {**settings["settings"], "run.seed": seed}
-        model = train_model(settings["recipe"], given, [data / one for one in settings["train"]], work)
+        model = experiment.train(settings["recipe"], {**settings["common"], "run.seed": seed})
         for name, split, sample in settings["test"]:
             judged = read_judged(data / name, split, sample)
             for bits in settings["bits"]:
@@ -51,8 +43,7 @@ def main() -> None:
                     row |= {label: measure_quality(retriever, judged, search)[0] for label, search in searches.items()}
                 figures.append(row)
                 (work / "colxtr.json").write_text(json.dumps(figures, indent=1))
-    (work / "colxtr.md").write_text(summarise(figures, settings))
-    print((work / "colxtr.md").read_text())
+    experiment.write("colxtr.md", summarise(figures, settings))
 
 
 def summarise(figures: list[dict[str, Any]], settings: dict[str, Any]) -> str:

@@ -7,21 +7,16 @@ All models have the same backbone, data and steps. Writes WORK/constbert.md.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
-import tomllib
-
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from trained_models import measure_quality, open_index, read_judged, train_model, write_table
+from trained_models import Experiment, measure_quality, open_index, read_judged, write_table
 
 from asterism import TokenSearch
-
-HERE = Path(__file__).parent
 
 
 def measure_rows(
@@ -39,13 +34,8 @@ def measure_rows(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--work", type=Path, required=True)
-    arguments = parser.parse_args()
-    settings = tomllib.loads((HERE / "settings.toml").read_text())
-    data, work = arguments.data, arguments.work
-    train = [data / one for one in settings["train"]]
+    experiment = Experiment.from_command(__file__, __doc__)
+    settings, data, work = experiment.settings, experiment.data, experiment.work
     rows: list[list[Any]] = []
 
     def add(found: list[list[Any]]) -> None:
@@ -55,11 +45,11 @@ def main() -> None:
     for seed in [*settings["seeds"], settings["seeds"][-1] + 1]:
         is_first = seed == settings["seeds"][0]
         common = {**settings["common"], "run.seed": seed}
-        colbert = train_model("colbert", {**common, **settings["colbert"]}, train, work)
+        colbert = experiment.train("colbert", {**common, **settings["colbert"]})
         add(measure_rows(f"one per token, seed {seed}", colbert, settings, data, work))
         for count in settings["counts"] if is_first else [settings["headline"]]:
             given = {**common, **settings["constbert"], "model.vectors_per_document": count}
-            pooled = train_model("constbert", given, train, work)
+            pooled = experiment.train("constbert", given)
             add(measure_rows(f"learned pooling to {count}, seed {seed}", pooled, settings, data, work))
             if is_first:
                 add(measure_rows(f"untrained pooling to {count}", colbert, settings, data, work, count))
@@ -67,12 +57,11 @@ def main() -> None:
     full["model.vectors_per_document"] = settings["headline"]
     add(
         measure_rows(
-            f"full matrix to {settings['headline']}", train_model("constbert", full, train, work), settings, data, work
+            f"full matrix to {settings['headline']}", experiment.train("constbert", full), settings, data, work
         )
     )
     table = write_table(["vectors", "collection", "nDCG@10", "ms a query", "vectors a document", "MB"], rows)
-    (work / "constbert.md").write_text(table)
-    print(table)
+    experiment.write("constbert.md", table)
 
 
 if __name__ == "__main__":

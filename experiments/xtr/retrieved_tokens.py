@@ -19,7 +19,7 @@ def analyse_tokens(model: Path, folder: Path, settings: dict[str, Any]) -> dict[
     judged = read_judged(folder, "test", settings["queries"])
     texts = [document.full_text for document in documents]
     vectors = encoder.encode_document(texts, views=["multi"]).multi
-    pieces = np.array([span.text for text in texts for span in encoder.document_spans(text)])
+    pieces = np.array([span.token for text in texts for span in encoder.document_spans(text)])
     owner = np.repeat(np.arange(len(texts)), np.diff(vectors.offsets))
     ids = [document.id for document in documents]
     flat, ranks = np.asarray(vectors.flat, np.float32), settings["ranks"]
@@ -35,7 +35,7 @@ def analyse_tokens(model: Path, folder: Path, settings: dict[str, Any]) -> dict[
             best = np.argpartition(-scores, ranks)[:ranks]
             best = best[np.argsort(-scores[best], kind="stable")]
             gold += relevant[owner[best]]
-            lexical += pieces[best] == span.text
+            lexical += pieces[best] == span.token
             found |= set(owner[best].tolist())
             tokens += 1
             retrieved += ranks

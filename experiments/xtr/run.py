@@ -2,29 +2,24 @@
 
     make experiments-xtr        (or: python experiments/xtr/run.py --data ../shared/data --work build/experiments)
 
-Both models are trained on the same batches and differ in the objective alone. Writes results.md and tokens.png beside
-this file.
+Both models are trained on the same batches and differ in the objective alone. Writes WORK/xtr.md and WORK/xtr.png.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tomllib
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from retrieved_tokens import analyse_tokens, draw_plot
-from trained_models import measure_quality, open_index, read_judged, train_model, write_table
+from trained_models import Experiment, measure_quality, open_index, read_judged, write_table
 
 from asterism import TokenSearch
-
-HERE = Path(__file__).parent
 
 
 def measure_model(model: Path, settings: dict[str, Any], data: Path, work: Path) -> dict[str, dict[str, Any]]:
@@ -32,7 +27,8 @@ def measure_model(model: Path, settings: dict[str, Any], data: Path, work: Path)
     searches = {"exact": TokenSearch(method="exact"), "colbert": TokenSearch(method="colbert")}
     for count in settings["retrieved"]:
         for imputation in ("kth", "zero", "none"):
-            searches[f"k'={count} {imputation}"] = TokenSearch(method="xtr", retrieved=count, imputation=imputation)  # type: ignore[arg-type]
+            search = {"method": "xtr", "retrieved": count, "imputation": imputation}
+            searches[f"k'={count} {imputation}"] = TokenSearch.from_json(search)
     found = {}
     for name, split, sample in settings["test"]:
         judged = read_judged(data / name, split, sample)
@@ -62,25 +58,19 @@ def summarise(figures: dict[str, dict[int, Any]], settings: dict[str, Any]) -> s
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--work", type=Path, required=True)
-    arguments = parser.parse_args()
-    settings = tomllib.loads((HERE / "settings.toml").read_text())
-    data, work = arguments.data, arguments.work
+    experiment = Experiment.from_command(__file__, __doc__)
+    settings, data, work = experiment.settings, experiment.data, experiment.work
     figures: dict[str, dict[int, Any]] = {}
     tokens: dict[str, Any] = {}
     for name, changes in settings["models"].items():
         for seed in settings["seeds"]:
-            given = {**settings["common"], **changes, "run.seed": seed}
-            model = train_model(settings["recipe"], given, [data / one for one in settings["train"]], work)
+            model = experiment.train(settings["recipe"], {**settings["common"], **changes, "run.seed": seed})
             figures.setdefault(name, {})[seed] = measure_model(model, settings, data, work)
             (work / "xtr.json").write_text(json.dumps(figures, indent=1))
             if seed == settings["seeds"][0]:
                 tokens[name] = analyse_tokens(model, data / settings["analysed"]["set"], settings["analysed"])
-    draw_plot(tokens, HERE / "tokens.png")
-    (work / "xtr.md").write_text(summarise(figures, settings) + "\n" + describe_tokens(tokens))
-    print((work / "xtr.md").read_text())
+    draw_plot(tokens, work / "xtr.png")
+    experiment.write("xtr.md", summarise(figures, settings) + "\n" + describe_tokens(tokens))
 
 
 def describe_tokens(tokens: dict[str, Any]) -> str:

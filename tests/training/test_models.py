@@ -65,6 +65,17 @@ def compare_with_encoder(
                 np.testing.assert_allclose(found[i], vectors[i][mask[i]].numpy(), atol=1e-4)
 
 
+@pytest.mark.parametrize(("shape", "count"), [("plain", None), ("colbert", None), ("positions", 4)])
+def test_long_documents_are_read_in_windows(model: Path, tmp_path: Path, shape: str, count: int | None) -> None:
+    """Training cuts them; the model that it writes does not, unless the number of vectors is fixed."""
+    settings = ModelSettings(str(model), dimensions=12, query_length=16, document_length=12, **SHAPES[shape])
+    checkpoint = open_checkpoint(model)
+    texts = TrainingTexts(checkpoint, settings, WORDY, WORDY)
+    write_model(tmp_path / "out", checkpoint, make_model(checkpoint, settings, 3), texts, "a card")
+    found = load_encoder(tmp_path / "out").encode_document(["a late interaction of tokens " * 20], views=["multi"])
+    assert len(found.multi[0]) == count if count else len(found.multi[0]) > 60
+
+
 @pytest.mark.parametrize("backbone", [layouts.bge_m3, layouts.xtr], ids=["xlm-roberta", "t5"])
 @pytest.mark.parametrize("changes", [{}, {"vectors_per_document": 4}, {"expand_queries": True}], ids=str)
 def test_other_backbones(tmp_path: Path, backbone: Callable[[Path], Path], changes: dict[str, Any]) -> None:

@@ -36,7 +36,7 @@ class ModelSettings(Section):
     projection, inner     "linear", or "gated" with this many inner dimensions (0: twice the hidden ones)
     train_layers          train the top n layers and the head; what lies below is computed once (0: train everything)
     query_length          tokens of a query; with `expand_queries`, always this many, filled up with [MASK]
-    document_length       tokens of a document; the rest is cut
+    document_length       tokens of a document that training reads; the trained model reads the rest in further windows
     query_marker, document_marker   a token after the first one that tells the sides apart, "" for none
     skip_punctuation      whether punctuation in documents has no vector
     vectors_per_document  C vectors for any document, by learned pooling (0: one for each token)

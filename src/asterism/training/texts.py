@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -31,7 +31,7 @@ AT_ONCE = 256  # texts that are encoded at once
 
 @dataclass(frozen=True)
 class Rules:
-    """The token rules of both sides."""
+    """The token rules of both sides. A trained model reads long texts in windows, unless their length is fixed."""
 
     query: TextRules
     document: TextRules
@@ -53,7 +53,7 @@ class Rules:
             marker=find_marker(settings.query_marker, "query"),
             expand_to=settings.query_length if expanded else 0,
             filler=find_filler_id(folder, tokenizer) if expanded else 0,
-            windows=False,
+            windows=not expanded,
         )
         padding = find_special_token(folder, "pad_token") or "[PAD]"
         document = TextRules(
@@ -64,7 +64,7 @@ class Rules:
             skipped=find_skipped_ids(tokenizer, list(string.punctuation))
             if settings.skip_punctuation and not pooled
             else frozenset(),
-            windows=False,
+            windows=not pooled,
         )
         return cls(query, document)
 
@@ -146,7 +146,8 @@ def count_frozen_layers(checkpoint: Checkpoint, settings: ModelSettings) -> int:
 
 
 def _tokenise(checkpoint: Checkpoint, rules: TextRules, texts: Sequence[str]) -> list[Row]:
-    rows: list[Row] = []
+    """One row for each text: in training, the rest of a long one is cut."""
+    cut, rows = replace(rules, windows=False), list[Row]()
     for start in range(0, len(texts), CHUNK):
-        rows += tokenise(checkpoint.tokenizer, rules, texts[start : start + CHUNK], first=start).rows
+        rows += tokenise(checkpoint.tokenizer, cut, texts[start : start + CHUNK], first=start).rows
     return rows
