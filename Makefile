@@ -15,7 +15,7 @@ FOLDERS := $(shell find src -type d -not -name __pycache__)
 
 .PHONY: demo test test-train test-all test-parity test-forged lint sanitize clean
 .PHONY: bench-environments bench-token-search bench-growth bench-fixed
-.PHONY: bench-encode bench-encode-memory bench-int8-quality bench-updates bench-lexical bench-dense bench-hybrid bench-small-adds
+.PHONY: bench-encode bench-encode-memory bench-int8-quality bench-updates bench-lexical bench-dense bench-hybrid bench-small-adds bench-training
 
 DATA ?= ../shared/data
 BENCH := .bench
@@ -139,6 +139,10 @@ bench-fixed: $(BENCH_PYTHON)
 bench-lexical:
 	benchmarks/peers/setup.sh $(BENCH)/envs lexical
 	$(BENCH)/envs/lexical/bin/python benchmarks/lexical.py --data $(DATA) --work $(BENCH)
+
+bench-training:
+	benchmarks/peers/setup.sh $(BENCH)/envs training pylate
+	$(BENCH)/envs/training/bin/python benchmarks/training.py --data $(DATA) --work $(BENCH)
 
 clean:
 	rm -rf $(VENV) $(SANITIZED) $(REFERENCES) $(PYLATE) $(TRAINING) build
