@@ -240,9 +240,8 @@ def main() -> None:
         run(options.engine, out)
         return
     prepare(options.data, out)
-    print(
-        "| engine | passages a second | times PyLate | s to prepare | first loss | last loss |\n|---|---|---|---|---|---|"
-    )
+    print("| engine | passages a second | times PyLate | s to prepare | first loss | last loss |")
+    print("|---|---|---|---|---|---|")
     rows = {}
     for name, (environment, engine) in ENGINES.items():
         command = [str(options.work / "envs" / environment / "bin" / "python"), str(HERE / "training.py")]

@@ -40,9 +40,14 @@ class Experiment:
         given = parser.parse_args()
         return cls(tomllib.loads(Path(script).with_name("settings.toml").read_text()), given.data, given.work)
 
-    def train(self, recipe: str, changes: dict[str, Any]) -> Path:
-        """A model, trained on the data that the settings name, or found from an earlier run."""
-        return train_model(recipe, changes, [self.data / name for name in self.settings["train"]], self.work)
+    @property
+    def train_folders(self) -> list[Path]:
+        """The data that the settings name."""
+        return [self.data / name for name in self.settings["train"]]
+
+    def train(self, recipe: str, changes: dict[str, Any], data: list[Path] | None = None) -> Path:
+        """A model, trained on the data that the settings name or on others, or found from an earlier run."""
+        return train_model(recipe, changes, data or self.train_folders, self.work)
 
     def write(self, name: str, text: str) -> None:
         """Keep a result, and show it."""

@@ -1,0 +1,70 @@
+"""What hard negatives and distillation add to ColBERT's training within the batch.
+
+    make experiments-colbertv2  (or: python experiments/colbertv2/run.py --data ../shared/data --work build/experiments)
+
+All models have the same backbone, steps and number of passages in a step. Negatives and teacher's scores are found
+once. Writes WORK/colbertv2.md.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from trained_models import Experiment, measure_quality, open_index, read_judged, write_table
+
+from asterism import TokenSearch
+from asterism.recipes.hard_negatives import NegativeFinder
+from asterism.recipes.recipe import NegativeSettings
+from asterism.training.examples import read_training_sets, write_training_set
+
+
+def mine(experiment: Experiment) -> Path:
+    """The examples with hard negatives and a teacher's scores, made or found from an earlier run."""
+    folder = experiment.work / "mined"
+    file = folder / "colbertv2.jsonl"
+    if not file.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        whole = read_training_sets(experiment.train_folders, "train")
+        finder = NegativeFinder(NegativeSettings(**experiment.settings["mining"]), whole.passages, folder)
+        write_training_set(finder.find(whole), file)
+        finder.close()
+    return file
+
+
+def main() -> None:
+    experiment = Experiment.from_command(__file__, __doc__)
+    settings, data, work = experiment.settings, experiment.data, experiment.work
+    mined = mine(experiment)
+    figures: dict[str, dict[str, list[float]]] = {}
+    for seed in settings["seeds"]:
+        for row in settings["models"]:
+            changes = {**settings["common"], **row["changes"], "run.seed": seed}
+            model = experiment.train("colbertv2", changes, [mined] if row["mined"] else None)
+            for name, split, sample in settings["test"]:
+                with open_index(model, data / name, work) as retriever:
+                    search = TokenSearch(method="colbert")
+                    quality, _ = measure_quality(retriever, read_judged(data / name, split, sample), search)
+                figures.setdefault(row["name"], {}).setdefault(name, []).append(quality)
+            (work / "colbertv2.json").write_text(json.dumps(figures, indent=1))
+    experiment.write("colbertv2.md", summarise(figures))
+
+
+def summarise(figures: dict[str, dict[str, list[float]]]) -> str:
+    """A row for each model: the mean of the seeds by test set, and over all with half the seeds' difference."""
+    rows: list[list[Any]] = []
+    for name, by_set in figures.items():
+        values = np.array(list(by_set.values()))  # (sets, seeds)
+        spread = np.ptp(values.mean(axis=0)) / 2
+        rows.append([name, *(float(value) for value in values.mean(axis=1)), f"{values.mean():.2f} ({spread:.2f})"])
+    return write_table(["trained with", *next(iter(figures.values())), "mean"], rows)
+
+
+if __name__ == "__main__":
+    main()
