@@ -27,6 +27,8 @@ from ..settings import EncoderSettings, HybridSearch, TermCounting, Terms, Token
 from ..terms.languages import detect_language
 from .batches import split_batches
 from .checks import check_id, check_kind, check_progress, is_id
+from .cross_building import open_table
+from .cross_searching import CrossSearcher
 from .info import describe_index, describe_profile
 from .jobs import is_unfinished
 from .model import LazyEncoder, choose_views, describe_model, load_model, load_same_model
@@ -309,6 +311,10 @@ class Retriever:
         """Size, shape, model and health of the index."""
         unfinished = {"unfinished": is_unfinished(self._collection)}
         return {**describe_index(self._collection, self._views), **describe_profile(self._collection), **unfinished}
+
+    def make_cross_searcher(self) -> CrossSearcher:
+        """What searches the index by a scorer, with the scores of anchor queries that it has now."""
+        return CrossSearcher(self._collection, self._runner, open_table(self._collection))
 
     @property
     def encoder(self) -> Encoder:
