@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-
-from ..settings import check_choice
 
 AnchorChoice = Literal["pivots", "clusters", "random"]
 Vectors = npt.NDArray[np.floating]
@@ -19,9 +17,7 @@ ROUNDS = 10  # of k-means
 
 def choose_anchors(vectors: Vectors, count: int, choice: AnchorChoice, seed: int) -> list[int]:
     """Item vectors (n, q) -> the numbers of at most `count` items, the most telling first."""
-    check_choice("anchors", choice, get_args(AnchorChoice))
-    chosen = min(count, len(vectors))
-    return CHOICES[choice](vectors, chosen, np.random.default_rng(seed))
+    return CHOICES[choice](vectors, min(count, len(vectors)), np.random.default_rng(seed))
 
 
 def choose_random(vectors: Vectors, count: int, rng: np.random.Generator) -> list[int]:
@@ -73,7 +69,7 @@ def _measure(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
     return np.concatenate([np.einsum("ij,ij->i", part, part) for part in parts] or [np.zeros(0)])
 
 
-CHOICES: dict[str, Callable[[Vectors, int, np.random.Generator], list[int]]] = {
+CHOICES: dict[AnchorChoice, Callable[[Vectors, int, np.random.Generator], list[int]]] = {
     "pivots": choose_pivots,
     "clusters": choose_clusters,
     "random": choose_random,

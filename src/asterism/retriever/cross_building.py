@@ -5,12 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
 import numpy as np
 
 from ..collection.collection import Collection
-from ..errors import InputError, NotAnIndex
+from ..documents.judgements import read_queries
+from ..documents.lines import read_lines
+from ..errors import InputError, NotAnIndex, SettingError
 from ..factorised.anchors import AnchorChoice, choose_anchors
 from ..factorised.regression import choose_ridge
 from ..factorised.scorers import CheckedScorer
@@ -69,6 +72,7 @@ def build_table(
     """Score every document that has no scores yet, then choose the anchor items. An interrupted build goes on."""
     wanted = check_whole_number("anchor_items", anchor_items, 1)
     check_choice("precision", precision, PRECISIONS)
+    check_choice("anchors", anchors, get_args(AnchorChoice))  # before anything is scored
     given = check_anchor_queries(queries)
     table = open_table(collection)
     if table is None:
@@ -125,6 +129,41 @@ def check_anchor_queries(queries: Sequence[str]) -> tuple[str, ...]:
     for query in queries:
         check_query(query)
     return tuple(dict.fromkeys(queries))
+
+
+def read_anchor_queries(path: Path, most: int, seed: int) -> list[str]:
+    """Queries from a file, a text a line or the queries.jsonl[.gz] of BEIR; `most` of them, by the seed (0: all)."""
+    check_whole_number("anchor_queries", most, 0)
+    is_json = path.name.lower().removesuffix(".gz").endswith(".jsonl")
+    texts = list(read_queries(path).values()) if is_json else [line for _, line in read_lines(path)]
+    texts = list(dict.fromkeys(text for text in texts if text.strip()))
+    check_anchor_queries(texts)
+    if not most or len(texts) <= most:
+        return texts
+    chosen = np.sort(np.random.default_rng(seed).permutation(len(texts))[:most])
+    return [texts[number] for number in chosen]
+
+
+def describe_table(collection: Collection) -> dict[str, Any]:
+    """The scores and the anchors of an index."""
+    table = open_table(collection)
+    with collection.reading() as reader:
+        documents = len(reader.read_all_numbers())
+    if table is None:
+        raise SettingError(f"{collection.path} has no scores of anchor queries: build them (asterism cross build)")
+    state = table.state
+    return {
+        "path": str(collection.path),
+        "documents": documents,
+        "scored": len(table.numbers),
+        "anchor_queries": table.width,
+        "anchor_items": len(state.anchors),
+        "ridge": state.ridge,
+        "precision": state.precision,
+        "bytes": table.bytes,
+        "model": state.made_of.get("model"),
+        "unfinished": not state.anchors,
+    }
 
 
 def _read_numbers(collection: Collection) -> Numbers:

@@ -16,6 +16,7 @@ from ..collection.snapshot import Snapshot, positions
 from ..errors import SettingError
 from ..factorised.rounds import (
     Asked,
+    FirstStage,
     FixedAnchors,
     Floats,
     ItemVectors,
@@ -24,14 +25,16 @@ from ..factorised.rounds import (
     search_by_first_stage,
     search_by_rounds,
 )
-from ..factorised.scorers import CheckedScorer
+from ..factorised.scorers import CheckedScorer, Scorer
 from ..factorised.table import ScoreTable
 from ..results import Ranking
+from ..search.plan import SearchPlan
 from ..settings import CrossSearch, check_whole_number
 from ..views.eligible import Mask
 from ..views.hits import SearchHits
 from .checks import check_query
-from .search_runner import SearchRunner
+from .cross_scorers import load_described
+from .search_runner import SearchRunner, SearchSettings
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,16 @@ class Prepared:
     vectors: ItemVectors
     anchors: FixedAnchors
     ridge: float
+
+
+@dataclass(frozen=True)
+class Question:
+    """A query, who scores its answers, how, and the ordinary search that finds the first candidates."""
+
+    query: str
+    scorer: CheckedScorer
+    settings: CrossSearch
+    plan: SearchPlan
 
 
 class _Vanished(Exception):
@@ -59,18 +72,28 @@ class CrossSearcher:
         self._prepared: tuple[Snapshot, dict[str, Any]] | None = None
 
     def search(
-        self, query: str, k: int, scorer: CheckedScorer, settings: CrossSearch, filter: Mapping[str, Any] | None = None
+        self,
+        query: str,
+        k: int,
+        scorer: CheckedScorer,
+        settings: CrossSearch,
+        filter: Mapping[str, Any] | None = None,
+        first: SearchSettings = None,
     ) -> Ranking:
-        """The k best of what was scored, by exact scores; at most settings.calls of them."""
+        """The k best of what was scored, by exact scores; at most settings.calls of them.
+
+        first: settings of the ordinary search that finds the first candidates.
+        """
         check_query(query)
         wanted = check_whole_number("k", k, 1)
+        question = Question(query, scorer, settings, self._runner.plan(settings.first, first))
         begin = time.perf_counter()
         known: dict[int, float] = {}  # by document number: nothing is scored twice, even if the search is repeated
         answer: list[Asked] = []
 
         def search(snapshot: Snapshot, eligible: Mask | None) -> SearchHits:
-            asked = self._make_asked(query, scorer, snapshot, eligible, settings, known)
-            self._run(asked, query, snapshot, eligible, settings)
+            asked = self._make_asked(question, snapshot, eligible, known)
+            self._run(asked, question, snapshot, eligible)
             answer[:] = [asked]
             return SearchHits.from_rows([asked.find_best(wanted)])
 
@@ -78,18 +101,23 @@ class CrossSearcher:
             with suppress(_Vanished):
                 found = self._collection.find(search, filter)[0]
                 break
-        seconds = dict(answer[0].seconds) if answer else {}
+        seconds = answer[0].seconds
         seconds["other"] = time.perf_counter() - begin - sum(seconds.values())
         return Ranking.from_scores(query, settings.method, found.documents, seconds, calls=len(known))
 
+    def uses(self, table: ScoreTable | None) -> bool:
+        """Whether this table is the same as its own."""
+        own = self._table
+        return own is table or (own is not None and table is not None and own.state == table.state)
+
+    def load_scorer(self, model: str | None = None) -> Scorer:
+        """The cross-encoder that the anchor scores were made with; `model`: where it is now, if it was moved."""
+        if self._table is None:
+            raise self._refuse_without_scores()
+        return load_described(self._table.state.made_of, self._table.folder, model)
+
     def _make_asked(
-        self,
-        query: str,
-        scorer: CheckedScorer,
-        snapshot: Snapshot,
-        eligible: Mask | None,
-        settings: CrossSearch,
-        known: dict[int, float],
+        self, question: Question, snapshot: Snapshot, eligible: Mask | None, known: dict[int, float]
     ) -> Asked:
         def ask(places: Places) -> Floats:
             numbers = snapshot.numbers[places].tolist()
@@ -99,51 +127,54 @@ class CrossSearcher:
             if len(documents) < len(new):
                 raise _Vanished
             texts = [documents[number].full_text for number in new]
-            known.update(zip(new, scorer.score(query, texts).tolist(), strict=True))
+            known.update(zip(new, question.scorer.score(question.query, texts).tolist(), strict=True))
             return np.array([known[number] for number in numbers], np.float32)
 
-        return Asked(ask, np.array(snapshot.kept if eligible is None else eligible, bool), settings.calls)
+        return Asked(ask, np.array(snapshot.kept if eligible is None else eligible, bool), question.settings.calls)
 
-    def _run(self, asked: Asked, query: str, snapshot: Snapshot, eligible: Mask | None, settings: CrossSearch) -> None:
+    def _run(self, asked: Asked, question: Question, snapshot: Snapshot, eligible: Mask | None) -> None:
         if asked.calls >= int(asked.eligible.sum()):  # everything can be scored
             asked.score(np.flatnonzero(asked.eligible))
             return
-        plan = self._runner.plan(settings.first, None)
         with asked.spend("first stage"):
-            encoded = self._runner.encode([query], plan)
+            encoded = self._runner.encode([question.query], question.plan)
 
         def first(count: int) -> Places:
-            found: Places = plan.search(snapshot, encoded, count, eligible, 1).ids[0]
+            found: Places = question.plan.search(snapshot, encoded, count, eligible, 1).ids[0]
             return found[found >= 0]
 
-        if settings.method == "rerank":
+        method, rounds = question.settings.method, question.settings.rounds
+        if method == "rerank":
             search_by_first_stage(asked, first)
-        elif settings.method == "axn" and snapshot.dense is not None:
-            self._search_dense(asked, query, snapshot, settings, first)
+        elif method == "axn" and snapshot.dense is not None:
+            self._search_dense(asked, question, snapshot, first)
         else:
             with asked.spend("prepare"):
                 prepared = self._prepare(snapshot)
-            if settings.method == "anncur":
+            if method == "anncur":
                 search_by_anchors(asked, prepared.anchors, prepared.ridge, first)
             else:
-                search_by_rounds(asked, prepared.vectors, prepared.ridge, settings.rounds, first)
+                search_by_rounds(asked, prepared.vectors, prepared.ridge, rounds, first)
 
-    def _search_dense(self, asked: Asked, query: str, snapshot: Snapshot, settings: CrossSearch, first: Any) -> None:
+    def _search_dense(self, asked: Asked, question: Question, snapshot: Snapshot, first: FirstStage) -> None:
         """AXN over the dense vectors of the index."""
+        settings, prior = question.settings, None
         with asked.spend("prepare"):
             vectors = self._keep(snapshot, "dense", lambda: _gather_dense(snapshot))
-        prior = None
-        if settings.mix:
-            dense = self._runner.encode([query], self._runner.plan("dense", None)).dense
-            prior = None if dense is None else np.append(dense[0], np.float32(0))
+            if settings.mix:
+                dense = self._runner.encode([question.query], self._runner.plan("dense", None)).dense
+                prior = None if dense is None else np.append(dense[0], np.float32(0))
         search_by_rounds(asked, vectors, settings.ridge, settings.rounds, first, prior, settings.mix)
+
+    def _refuse_without_scores(self) -> SettingError:
+        return SettingError(
+            f"{self._collection.path} has no scores of anchor queries: build them (asterism cross build), or re-rank "
+            "an ordinary search"
+        )
 
     def _prepare(self, snapshot: Snapshot) -> Prepared:
         if self._table is None:
-            raise SettingError(
-                f"{self._collection.path} has no scores of anchor queries: build them (asterism cross build), or use "
-                "method 'rerank'"
-            )
+            raise self._refuse_without_scores()
         table = self._table
         found: Prepared = self._keep(snapshot, "cross", lambda: _gather_scores(snapshot, table))
         return found
@@ -157,6 +188,21 @@ class CrossSearcher:
             if name not in kept:
                 kept[name] = make()
             return kept[name]
+
+
+class KeptSearcher:
+    """The searcher of an index; a new one when the anchor scores have changed."""
+
+    def __init__(self, collection: Collection, runner: SearchRunner) -> None:
+        """None was made yet."""
+        self._collection, self._runner = collection, runner
+        self._kept: CrossSearcher | None = None
+
+    def get(self, table: ScoreTable | None) -> CrossSearcher:
+        """The searcher for this table."""
+        if self._kept is None or not self._kept.uses(table):
+            self._kept = CrossSearcher(self._collection, self._runner, table)
+        return self._kept
 
 
 def _gather_scores(snapshot: Snapshot, table: ScoreTable) -> Prepared:

@@ -16,7 +16,7 @@ from ..factorised.anchors import AnchorChoice
 from ..factorised.scorers import Asking, CheckedScorer, Scorer
 from ..results import Ranking
 from ..settings import CrossMethod, CrossSearch, TermCounting
-from .cross_building import Progress, add_missing_rows, build_table, check_anchor_queries, open_table
+from .cross_building import Progress, add_missing_rows, build_table, check_anchor_queries, describe_table, open_table
 from .jobs import finish_job, is_unfinished, start_job
 from .retriever import Retriever
 
@@ -30,7 +30,6 @@ class FactorisedIndex:
         """Use `build` or `open`; or give an index of your own whose documents are the items."""
         self.retriever = retriever
         self._scorer = CheckedScorer(scorer, asking)
-        self._open_searcher()
 
     @classmethod
     def build(
@@ -71,9 +70,12 @@ class FactorisedIndex:
         return cls(retriever, scorer, asking)
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], scorer: Scorer, asking: Asking | None = None) -> FactorisedIndex:
-        """Open an index with the scorer that it was built with."""
-        return cls(Retriever.open(path), scorer, asking)
+    def open(
+        cls, path: str | os.PathLike[str], scorer: Scorer | None = None, asking: Asking | None = None
+    ) -> FactorisedIndex:
+        """Open an index with the scorer that it was built with; None for a cross-encoder that it knows."""
+        retriever = Retriever.open(path)
+        return cls(retriever, scorer if scorer is not None else retriever.make_cross_searcher().load_scorer(), asking)
 
     def search(
         self,
@@ -90,7 +92,7 @@ class FactorisedIndex:
         method: "anncur", "adacur", "axn" or "rerank"; see CrossSearch, which has more settings.
         """
         chosen = settings or CrossSearch(method=method, calls=calls)
-        return self._searcher.search(query, k, self._scorer, chosen, filter)
+        return self.retriever.make_cross_searcher().search(query, k, self._scorer, chosen, filter)
 
     def add(self, items: Iterable[Document], *, update: bool = False, progress: Progress | None = None) -> int:
         """Add items: as many calls for each as there are anchor queries. Returns how many were added."""
@@ -110,27 +112,14 @@ class FactorisedIndex:
             with table.writing() as writer:
                 numbers = self.retriever.collection.snapshot().numbers
                 writer.finish(numbers, table.state.anchors, table.state.ridge)
-        self._open_searcher()
 
     def __len__(self) -> int:
         """Items."""
         return len(self.retriever)
 
     def info(self) -> dict[str, Any]:
-        """Items, anchors and sizes."""
-        table = open_table(self.retriever.collection)
-        if table is None:
-            return {"items": len(self), "anchor_queries": 0, "anchor_items": 0, "scored": 0, "ridge": 0.0, "bytes": 0}
-        state = table.state
-        return {
-            "items": len(self),
-            "scored": len(table.numbers),
-            "anchor_queries": len(state.queries),
-            "anchor_items": len(state.anchors),
-            "ridge": state.ridge,
-            "precision": state.precision,
-            "bytes": table.bytes,
-        }
+        """Documents, anchors and sizes."""
+        return describe_table(self.retriever.collection)
 
     def check(self) -> None:
         """Read every file and compare its checksum; raises DamagedIndex for the first that is wrong."""
@@ -156,10 +145,6 @@ class FactorisedIndex:
         if table is not None:
             with table.writing() as writer:
                 add_missing_rows(self.retriever.collection, self._scorer, writer, progress)
-        self._open_searcher()
-
-    def _open_searcher(self) -> None:
-        self._searcher = self.retriever.make_cross_searcher()
 
 
 def _open_items(path: Path, items: Iterable[str | Document], model: str | os.PathLike[str] | None) -> Retriever:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from asterism.errors import SettingError
 from asterism.factorised.anchors import CHOICES, choose_anchors
 from tests.unit.factorised.matrices import draw_matrix
 
@@ -40,8 +39,3 @@ def test_pivots_end_with_the_rank() -> None:
     found = choose_anchors(vectors, 20, "pivots", 1)
     assert len(found) == 3
     assert np.linalg.matrix_rank(vectors[found]) == 3
-
-
-def test_unknown_choice() -> None:
-    with pytest.raises(SettingError, match="anchors is 'best'"):
-        choose_anchors(np.eye(3), 2, "best", 1)

@@ -98,7 +98,7 @@ def test_adding_and_deleting(tmp_path: Path) -> None:
         for _ in range(2):
             assert made.search("q35", 7, calls=60, method="anncur").ids == find_best(35, 10)[3:]
             made.compact()
-        assert made.info()["items"] == made.info()["scored"] == ITEMS - 3
+        assert made.info()["documents"] == made.info()["scored"] == ITEMS - 3
         made.check()
     with asterism.FactorisedIndex.open(tmp_path / "x.cur", scorer) as again:
         assert again.search("q35", 7, calls=60).ids == find_best(35, 10)[3:]
@@ -165,6 +165,9 @@ def test_bad_input(tmp_path: Path, index: asterism.FactorisedIndex) -> None:
         make(scorer, ["item 1"], "q1", tmp_path / "e.cur")
     with pytest.raises(InputError, match="the scorer is a str"):
         make("model", ["item 1"], ["q1"], tmp_path / "f.cur")
+    with pytest.raises(SettingError, match="anchors is 'best'"):
+        make(scorer, name_items(3), ["q1"], tmp_path / "g.cur", anchors="best")
+    assert not scorer.asked
     with pytest.raises(IndexExists):
         make(scorer, name_items(3), ["q1"], index.retriever.path)
     with pytest.raises(SettingError, match="calls"):
