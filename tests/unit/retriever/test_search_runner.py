@@ -12,7 +12,7 @@ from asterism.errors import InputError, SettingError, TextError
 from asterism.retriever.search_runner import SearchRunner
 from asterism.search.profile import UNMEASURED
 from tests.unit.retriever.all_views import FEW, QUERY, PutWith
-from tests.unit.retriever.test_profiling import write_documents
+from tests.unit.retriever.documents import write_documents
 
 
 @pytest.fixture
