@@ -52,7 +52,7 @@ def test_the_protocols_are_those_of_bge_m3() -> None:
     }
     for name in M3:
         for counted in (True, False):
-            assert choose_protocol(HybridSearch(fusion=name), counted) == M3[name]  # type: ignore[arg-type]
+            assert choose_protocol(HybridSearch(fusion=name), counted) == M3[name]
 
 
 @pytest.mark.parametrize("where", [None, {"kind": 1}], ids=["all", "filtered"])
