@@ -6,7 +6,6 @@ import fcntl
 import io
 import json
 import os
-import re
 import shutil
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -17,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import EncodingError
+from ..files.new_folders import make_temporary_folder
 from ..files.regular_files import create_file, is_real_folder, open_regular, read_regular
 
 Halves = npt.NDArray[np.float16]
@@ -26,7 +26,7 @@ FORMAT = 1
 HALF = np.dtype("<f2")
 STATES, OFFSETS, FACTS = "states.f16", "offsets.npy", "facts.json"
 LOCK = "lock"
-PART = re.compile(r"[0-9a-f]{64}\.part")  # a folder that is being made
+MAKING = "states"  # names the temporary folders of all states, so that the next call removes what any other left
 
 
 class StateFolder:
@@ -83,32 +83,29 @@ class StateFolder:
             return None
 
     def _make(self, make: Callable[[], Iterable[Halves]]) -> None:
-        """Write all files under a temporary name, then rename; an error leaves nothing behind."""
-        for leftover in self.cache.iterdir():
-            if PART.fullmatch(leftover.name):  # of a process that was killed: it no longer holds the lock
-                _remove(leftover)
-        _remove(self.path)
+        """Write all files in a temporary folder, then rename it; an error leaves nothing behind."""
+        with make_temporary_folder(self.cache / MAKING) as temporary:
+            _remove(self.path)
+            self._require_space()
+            inside = temporary / "new"
+            inside.mkdir()
+            with create_file(inside / STATES) as stream:
+                for block in make():
+                    stream.write(np.ascontiguousarray(block, HALF).data)
+                stream.flush()
+                os.fsync(stream.fileno())
+            for file, content in self._small.items():
+                with create_file(inside / file) as stream:
+                    stream.write(content)
+            inside.rename(self.path)
+
+    def _require_space(self) -> None:
         free = shutil.disk_usage(self.cache).free
         if self.bytes > free:
             raise EncodingError(
                 f"{self.cache} has {free / 1e6:,.1f} MB of free space, but the states of {self.shape[0]:,} tokens need "
                 f"{self.bytes / 1e6:,.1f} MB: free some, use a folder on another disk, or give fewer texts"
             )
-        part = self.path.with_name(f"{self.path.name}.part")
-        try:
-            part.mkdir()
-            with create_file(part / STATES) as stream:
-                for block in make():
-                    stream.write(np.ascontiguousarray(block, HALF).data)
-                stream.flush()
-                os.fsync(stream.fileno())
-            for file, content in self._small.items():
-                with create_file(part / file) as stream:
-                    stream.write(content)
-            part.rename(self.path)
-        except BaseException:
-            _remove(part)
-            raise
 
     @contextmanager
     def _report_errors(self) -> Iterator[None]:
