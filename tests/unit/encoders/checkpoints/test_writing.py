@@ -127,7 +127,7 @@ def test_what_is_written_is_what_is_read(source: Path, tensors: Any, tmp_path: P
         "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
     }  # fmt: skip
     again = tmp_path / "again"
-    write_checkpoint(again, found, tensors, found.multi, found.document, found.query, "# A model\n", found.dense)
+    write_checkpoint(again, folder, tensors, found.multi, found.document, found.query, "# A model\n", found.dense)
     for file in folder.iterdir():
         assert file.read_bytes() == (again / file.name).read_bytes(), file.name
 
