@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "kernels": {"errors"},
     "storage": {"errors", "files", "kernels"},
     "views": {"errors", "settings", "files", "representations", "kernels", "storage"},
-    "factorised": {"errors", "settings", "storage"},
+    "factorised": {"errors", "settings", "files", "storage"},
     "collection": VALUES | {"files", "storage", "views"},
     "search": VALUES | {"storage", "views", "collection"},
     "retriever": VALUES | {"terms", "models", "encoders", "storage", "views", "factorised", "collection", "search"},

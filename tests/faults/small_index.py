@@ -16,6 +16,7 @@ from asterism.errors import AsterismError
 from asterism.search.examine import examine
 from asterism.search.plan import SearchPlan
 from asterism.settings import HybridSearch
+from asterism.terms.counting import count_words
 from tests.faults.driver import views_of
 
 SEGMENTS = 3
@@ -52,6 +53,11 @@ def make_index(path: Path, coded: bool, build: TokenBuild | None = None) -> Text
     finally:
         collection.close()
     return {id: text for id, text in texts.items() if id not in gone}
+
+
+def words_of(texts: list[str]) -> Representations:
+    """Counted words alone."""
+    return Representations(len(texts), lexical=count_words(texts))
 
 
 def represent(documents: list[Document], views: Views, model: dict[str, Any]) -> Representations:

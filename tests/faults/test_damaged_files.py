@@ -12,7 +12,7 @@ import pytest
 
 from asterism import TokenIndex, TokenSearch
 from asterism.errors import DamagedIndex, IndexFolderError, NewerFormat, NotAnIndex
-from asterism.storage.lock import LOCK, hold_writer_lock
+from asterism.files.new_folders import LOCK, make_temporary_folder
 from asterism.storage.manifest import MANIFEST
 from tests.conftest import make_query, make_vectors
 
@@ -122,16 +122,16 @@ def test_leftovers_of_a_killed_add_are_swept(index: TokenIndex) -> None:
 
 
 def test_leftovers_of_a_killed_build_are_swept(tmp_path: Path) -> None:
-    dead, foreign, living = (tmp_path / f".x.making-{name}" for name in ("dead", "old-copy", "living"))
-    for folder in (dead, foreign, living):
+    dead, foreign = (tmp_path / f".x.making-{name}" for name in ("dead", "old-copy"))
+    for folder in (dead, foreign):
         folder.mkdir()
     (dead / LOCK).touch()
     (foreign / "notes").touch()
-    with hold_writer_lock(living):
+    with make_temporary_folder(tmp_path / "x") as living:
         TokenIndex.build(tmp_path / "x", make_vectors(5, 8, shortest=1))
-    assert not dead.exists()
-    assert foreign.exists()
-    assert living.exists()
+        assert not dead.exists()
+        assert foreign.exists()
+        assert living.exists()
 
 
 def test_files_of_others_stay(index: TokenIndex) -> None:

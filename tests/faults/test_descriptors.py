@@ -16,13 +16,13 @@ from pathlib import Path
 
 import pytest
 
-from asterism import Collection, Document, Representations, TokenIndex, TokenSearch, Views
+from asterism import Collection, Document, TokenIndex, TokenSearch, Views
 from asterism.collection.policy import Policy
 from asterism.errors import DamagedIndex, IndexFolderError
 from asterism.storage.arrays import ArrayWriter
 from asterism.storage.faults import unreadable
-from asterism.terms.counting import count_words
 from tests.conftest import ALL_VIEWS, found_in, in_all_views, make_query, make_vectors
+from tests.faults.small_index import words_of
 
 MOST_OPEN = 150
 
@@ -37,10 +37,6 @@ def few_descriptors() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
     yield
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-
-
-def words_of(texts: list[str]) -> Representations:
-    return Representations(len(texts), lexical=count_words(texts))
 
 
 def test_a_mapped_segment_keeps_no_descriptor(tmp_path: Path) -> None:

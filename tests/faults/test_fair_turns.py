@@ -10,6 +10,7 @@ from asterism import Collection, Document
 from tests.conftest import ALL_VIEWS
 from tests.faults.beside import ended, start, stop, wait_for_line
 from tests.faults.driver import views_of
+from tests.faults.small_index import checked
 
 
 def crowd(folder: Path, readers: int, works: int) -> dict[str, list[tuple[int, int, float]]]:
@@ -33,9 +34,7 @@ def crowd(folder: Path, readers: int, works: int) -> dict[str, list[tuple[int, i
     for role, line in zip(roles, printed, strict=True):
         done, busy, longest = line.split()
         found.setdefault(role, []).append((int(done), int(busy), float(longest)))
-    collection = Collection.open(folder)
-    collection.check()
-    collection.close()
+    checked(folder)
     return found
 
 

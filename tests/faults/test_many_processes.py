@@ -13,6 +13,7 @@ from asterism.errors import IndexFolderError
 from tests.conftest import ALL_VIEWS, in_all_views, make_query, make_vectors
 from tests.faults.beside import ended, start, stop, wait_for_line
 from tests.faults.readers_and_writer import add_groups
+from tests.faults.small_index import checked
 
 
 def readers_and_writer(folder: Path, readers: int, commits: int) -> int:
@@ -31,9 +32,7 @@ def readers_and_writer(folder: Path, readers: int, commits: int) -> int:
             assert wait_for_line(process) == "enough\n"
         stop([writing])
         searches = sum(int(out) for out in stop(reading))
-    collection = Collection.open(folder)
-    collection.check()
-    collection.close()
+    checked(folder)
     return searches
 
 

@@ -20,13 +20,7 @@ from asterism.collection.repair.repair import Repair, repair_collection
 from asterism.collection.state import complete_fingerprint, fingerprint
 from asterism.errors import DamagedIndex, IndexFolderError, NotAnIndex
 from asterism.storage.byte_correction import row_checksum
-from asterism.terms.counting import count_words
-
-Texts = dict[str, str]
-
-
-def words_of(texts: list[str]) -> Representations:
-    return Representations(len(texts), lexical=count_words(texts))
+from tests.faults.small_index import Texts, checked, stored_texts, words_of
 
 
 def represent(documents: list[Document], *_: object) -> Representations:
@@ -54,18 +48,8 @@ def damage(path: Path, place: int = 20) -> None:
 
 def repaired(path: Path) -> Repair:
     done = repair_collection(path, represent)
-    collection = Collection.open(path)
-    collection.check()
-    collection.close()
+    checked(path)
     return done
-
-
-def stored(path: Path) -> Texts:
-    collection = Collection.open(path)
-    try:
-        return {document.id: document.text for document in collection.documents()}
-    finally:
-        collection.close()
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -89,7 +73,7 @@ def test_deleted_documents_stay_deleted_and_updated_ones_updated(tmp_path: Path,
     collection.close()
     damage(tmp_path / "x")
     assert repaired(tmp_path / "x").lost == 0
-    assert stored(tmp_path / "x") == texts
+    assert stored_texts(tmp_path / "x") == texts
 
 
 def test_a_stopped_repair_and_a_damaged_catalog_lose_nothing(tmp_path: Path) -> None:
@@ -113,7 +97,7 @@ def test_a_stopped_repair_and_a_damaged_catalog_lose_nothing(tmp_path: Path) -> 
     damage(tmp_path / "x")
     done = repaired(tmp_path / "x")
     assert (done.catalog, done.lost) == (True, 0)
-    assert stored(tmp_path / "x") == texts
+    assert stored_texts(tmp_path / "x") == texts
 
 
 def test_a_long_lived_reader_follows_a_repair(tmp_path: Path) -> None:
@@ -162,7 +146,7 @@ def test_a_text_cannot_forge_a_row(tmp_path: Path) -> None:
     collection.close()
     damage(tmp_path / "x")
     repaired(tmp_path / "x")
-    assert stored(tmp_path / "x")["victim"] == "pay 42"
+    assert stored_texts(tmp_path / "x")["victim"] == "pay 42"
     opened = Collection.open(tmp_path / "x")
     assert opened.views() == Views(lexical="words")
     opened.close()
@@ -184,7 +168,7 @@ def test_the_later_of_two_documents_with_one_id_is_kept(tmp_path: Path) -> None:
         connection.close()
     os.replace(tmp_path / "copy", tmp_path / "x" / CATALOG)
     assert repaired(tmp_path / "x").catalog
-    assert stored(tmp_path / "x") == {f"d{i}": f"old text {i}" for i in range(50)} | {"d7": "new text"}
+    assert stored_texts(tmp_path / "x") == {f"d{i}": f"old text {i}" for i in range(50)} | {"d7": "new text"}
 
 
 @pytest.mark.parametrize(
@@ -252,13 +236,13 @@ def test_a_path_that_is_not_unicode(tmp_path: Path) -> None:
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/x\xff.ast"))
     collection = made(path, {"a": "text"})
     collection.check()
-    assert stored(path) == {"a": "text"}
+    assert stored_texts(path) == {"a": "text"}
     collection.close()
 
 
 def test_a_path_with_two_slashes_is_not_a_host(tmp_path: Path) -> None:
     made(tmp_path / "x", {"a": "text"}).close()
-    assert stored(Path(f"/{tmp_path}/x")) == {"a": "text"}
+    assert stored_texts(Path(f"/{tmp_path}/x")) == {"a": "text"}
 
 
 @pytest.mark.parametrize("key", ["generation", "next_number", "next_folder", "documents"])

@@ -75,7 +75,7 @@ def compare(retriever: Retriever, scores: dict[str, np.ndarray], weights: Weight
             ((dense, sparse, multi), "colbert+sparse+dense"),
         ):
             if sum(kept):
-                found = ours(retriever, "hybrid", HybridSearch(fusion=fusion, weights=kept))  # type: ignore[arg-type]
+                found = ours(retriever, "hybrid", HybridSearch(fusion=fusion, weights=kept))
                 np.testing.assert_allclose(found, scores[name] * sum(kept), **near, err_msg=f"{fusion} {kept}")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from asterism.training.saving import CHECKPOINT, save_state
 from asterism.training.settings import RunSettings
 from asterism.training.texts import TrainingTexts
 from tests import layouts
+from tests.full_disks import limit_file_size
 from tests.training.tiny import make_recipe, write_pairs
 
 
@@ -167,26 +167,19 @@ def test_what_cannot_be_written_is_found_before_training(model: Path, pairs: Pat
     def report(now: trainer.Report) -> None:
         raise AssertionError("training began")
 
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size // 2, limits[1]))
-    try:
-        with pytest.raises(CheckpointError, match="cannot be written"):
-            run_recipe(recipe, tmp_path / "x", report=report)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    with limit_file_size(size // 2), pytest.raises(CheckpointError, match="cannot be written"):
+        run_recipe(recipe, tmp_path / "x", report=report)
 
 
 def test_a_full_disk_leaves_the_checkpoint_whole(tmp_path: Path) -> None:
     file = tmp_path / CHECKPOINT
     save_state(file, {"step": 1})
     before = file.read_bytes()
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
-    try:
-        with pytest.raises(TrainingError, match=r"could not be written .* the one before it is whole"):
-            save_state(file, {"weights": torch.zeros(100_000)})
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    with (
+        limit_file_size(4096),
+        pytest.raises(TrainingError, match=r"could not be written .* the one before it is whole"),
+    ):
+        save_state(file, {"weights": torch.zeros(100_000)})
     assert file.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == [CHECKPOINT]
 

@@ -22,11 +22,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..documents.document import Document
-from ..errors import IndexExists, IndexFolderError, UnknownDocument
+from ..errors import IndexFolderError, UnknownDocument
 from ..settings import TokenSearch, check_whole_number, count_threads
 from ..storage.arrays import verify_folders
 from ..storage.faults import damaged, report_write_errors
-from ..storage.folders import make_folder_beside, sweep_parts
+from ..storage.folders import make_index_folder, sweep_parts
 from ..storage.lock import hold_writer_lock, keep_writers_out
 from ..storage.manifest import read_manifest
 from ..views.eligible import Mask
@@ -79,12 +79,10 @@ class Collection:
     ) -> Collection:
         """Create an empty collection in a new folder; `model` describes the model of the vectors."""
         target = Path(path)
-        if os.path.lexists(target):
-            raise IndexExists(f"{target} exists already: choose another path, open it, or remove it first")
         facts = {"views": views.to_json(), "model": model}
-        with make_folder_beside(target) as temporary, report_write_errors(target):
-            create_catalog(temporary, facts)
-            write_collection_manifest(temporary, **facts)
+        with make_index_folder(target) as inside:
+            create_catalog(inside, facts)
+            write_collection_manifest(inside, **facts)
         return cls.open(target, policy)
 
     @classmethod

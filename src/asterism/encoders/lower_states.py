@@ -88,12 +88,14 @@ def open_lower_states(
     if not isinstance(checkpoint.transformer, Bert):
         raise CheckpointError(
             f"{checkpoint.folder}: the layers of this architecture cannot be computed one by one, "
-            "expected BERT, RoBERTa or XLM-RoBERTa"
+            "expected BERT, RoBERTa or XLM-RoBERTa: train all layers of this model"
         )
     model = checkpoint.transformer.keep_layers(layers)
     longest, most = max((len(row.ids) for row in rows), default=0), model.most_tokens
     if most is not None and longest > most:
-        raise InputError(f"a row has {longest} tokens, expected at most {most}, the positions of {checkpoint.folder}")
+        raise InputError(
+            f"a row has {longest} tokens, expected at most {most}, the positions of {checkpoint.folder}: cut its text"
+        )
     distinct = _find_distinct(rows)
     folder = StateFolder(cache, _name_states(model, distinct), distinct.offsets, model.hidden)
     flat = folder.open_or_make(lambda: _compute_states(model, checkpoint.folder, distinct, settings, progress))
@@ -105,6 +107,7 @@ def open_lower_states(
 class DistinctRows:
     """Rows without repetition, the longest first.
 
+    rows              n of them
     keys              what each is recognised by
     offsets (n + 1,)  sums of their lengths
     places (given,)   which of them each given row is
@@ -118,7 +121,7 @@ class DistinctRows:
 
 def _find_distinct(rows: Sequence[Row]) -> DistinctRows:
     keys = [(-len(row.ids), _make_key(row)) for row in rows]
-    first = dict(zip(reversed(keys), reversed(rows), strict=True))
+    first = dict(zip(reversed(keys), reversed(rows), strict=True))  # of equal rows, so that errors name the first text
     order = sorted(first)
     place = {key: number for number, key in enumerate(order)}
     return DistinctRows(
@@ -130,6 +133,7 @@ def _find_distinct(rows: Sequence[Row]) -> DistinctRows:
 
 
 def _make_key(row: Row) -> bytes:
+    """16 bytes for everything about a row that its states depend on."""
     content = row.attended.to_bytes(8, "little") + row.ids.astype("<i8").tobytes()
     return hashlib.blake2b(content, digest_size=16).digest()
 
@@ -151,24 +155,24 @@ def _compute_states(
     def open_session(masked: bool) -> OnnxSession:
         graph = Graph()
         graph.add_output("states", write_states(graph, model, masked=masked), ["rows", "tokens", model.hidden])
-        # In float32 always: models are trained on these states.
+        # Always with weights of float32, because models are trained on these states.
         return OnnxSession(
             graph.serialise(), weights, count_threads(settings.threads), keep_weights_in_place=not masked
         )
 
     sessions = SessionPair(open_session)
-    times = np.bincount(distinct.places, minlength=len(distinct.rows))
+    repetitions = np.bincount(distinct.places, minlength=len(distinct.rows))  # progress counts rows as they were given
     done = 0
     for batch in make_batches(distinct.rows, settings.batch_tokens):
         rows = [distinct.rows[number] for number in batch.numbers]
         states = sessions.run(["states"], batch)["states"]
-        yield np.concatenate([_convert(line[: len(row.ids)], row) for line, row in zip(states, rows, strict=True)])
-        done += int(times[batch.numbers].sum())
+        yield np.concatenate([_round_to_half(one[: len(row.ids)], row) for one, row in zip(states, rows, strict=True)])
+        done += int(repetitions[batch.numbers].sum())
         if progress:
             progress(done)
 
 
-def _convert(states: npt.NDArray[np.float32], row: Row) -> Halves:
+def _round_to_half(states: npt.NDArray[np.float32], row: Row) -> Halves:
     """(tokens, hidden) as float16; refuses what it cannot hold."""
     largest = np.abs(states).max(initial=0)
     if not largest <= LARGEST_HALF:  # also if it is NaN

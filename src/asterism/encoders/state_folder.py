@@ -6,7 +6,6 @@ import fcntl
 import io
 import json
 import os
-import re
 import shutil
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -17,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import EncodingError
-from ..files.regular_files import create_file, is_real_folder, open_regular, read_regular
+from ..files.new_folders import make_temporary_folder
+from ..files.regular_files import create_file, is_real_folder, read_regular, stream_regular
 
 Halves = npt.NDArray[np.float16]
 Offsets = npt.NDArray[np.int64]
@@ -26,7 +26,7 @@ FORMAT = 1
 HALF = np.dtype("<f2")
 STATES, OFFSETS, FACTS = "states.f16", "offsets.npy", "facts.json"
 LOCK = "lock"
-PART = re.compile(r"[0-9a-f]{64}\.part")  # a folder that is being made
+MAKING = "states"  # names the temporary folders of all states, so that the next call removes what any other left
 
 
 class StateFolder:
@@ -41,77 +41,74 @@ class StateFolder:
         """`name` is 64 hexadecimal digits that stand for everything that determines the states."""
         self.cache, self.path = cache, cache / name
         self.shape = (int(offsets[-1]), hidden)
-        self._small = _write_small_files(offsets, self.shape)
-        self.bytes = self.shape[0] * hidden * HALF.itemsize + sum(len(content) for content in self._small.values())
+        self._small_files = _serialise_small_files(offsets, self.shape)
+        self._states_bytes = self.shape[0] * hidden * HALF.itemsize
+        self.bytes = self._states_bytes + sum(map(len, self._small_files.values()))
 
-    def open_or_make(self, make: Callable[[], Iterable[Halves]]) -> Halves:
-        """(tokens, hidden) mapped; if the folder is not there or not whole, it is made of the blocks that `make` gives.
+    def open_or_make(self, compute: Callable[[], Iterable[Halves]]) -> Halves:
+        """(tokens, hidden) mapped; if the folder is not there or not whole, it is made.
 
+        `compute` gives the states in blocks (some tokens, hidden), from the first token to the last.
         One process at a time makes states. Another one that needs the same waits, and finds them made.
         """
-        found = self.find()
+        found = self._find()
         if found is not None:
             return found
-        with self._report_errors():
+        with self._report_write_errors():
             self.cache.mkdir(parents=True, exist_ok=True)
             with _hold_lock(self.cache / LOCK):
-                found = self.find()
+                found = self._find()
                 if found is None:
-                    self._make(make)
-                    found = self.find()
+                    self._make(compute)
+                    found = self._find()
         if found is None:
             raise EncodingError(f"{self.path} was changed while it was written: try again")
         return found
 
-    def find(self) -> Halves | None:
+    def _find(self) -> Halves | None:
         """(tokens, hidden) mapped; None if a file is missing, cut short or not as expected."""
-        tokens, hidden = self.shape
         try:
-            for file, content in self._small.items():
+            for file, content in self._small_files.items():
                 if read_regular(self.path / file, len(content)) != content:
                     return None
-            with open(open_regular(self.path / STATES), "rb") as stream:
-                if os.fstat(stream.fileno()).st_size != tokens * hidden * HALF.itemsize:
+            with stream_regular(self.path / STATES) as stream:
+                if os.fstat(stream.fileno()).st_size != self._states_bytes:
                     return None
-                # Nothing can be mapped of an empty file.
-                return (
-                    np.asarray(np.memmap(stream, HALF, "r", shape=self.shape))
-                    if tokens
-                    else np.empty((0, hidden), HALF)
-                )
+                if not self._states_bytes:  # an empty file cannot be mapped
+                    return np.empty(self.shape, HALF)
+                return np.asarray(np.memmap(stream, HALF, "r", shape=self.shape))
         except OSError:
             return None
 
-    def _make(self, make: Callable[[], Iterable[Halves]]) -> None:
-        """Write all files under a temporary name, then rename; an error leaves nothing behind."""
-        for leftover in self.cache.iterdir():
-            if PART.fullmatch(leftover.name):  # of a process that was killed: it no longer holds the lock
-                _remove(leftover)
-        _remove(self.path)
+    def _make(self, compute: Callable[[], Iterable[Halves]]) -> None:
+        """Write all files in a temporary folder, then rename it; an error leaves nothing behind."""
+        with make_temporary_folder(self.cache / MAKING) as temporary:
+            _remove_states(self.path)
+            self._require_space()
+            inside = temporary / "new"
+            inside.mkdir()
+            with create_file(inside / STATES) as stream:
+                for block in compute():
+                    stream.write(np.ascontiguousarray(block, HALF).data)
+                stream.flush()
+                os.fsync(stream.fileno())
+            for file, content in self._small_files.items():
+                with create_file(inside / file) as stream:
+                    stream.write(content)
+            inside.rename(self.path)
+
+    def _require_space(self) -> None:
+        """Refuse what the disk cannot hold before hours are spent on it."""
         free = shutil.disk_usage(self.cache).free
         if self.bytes > free:
             raise EncodingError(
                 f"{self.cache} has {free / 1e6:,.1f} MB of free space, but the states of {self.shape[0]:,} tokens need "
                 f"{self.bytes / 1e6:,.1f} MB: free some, use a folder on another disk, or give fewer texts"
             )
-        part = self.path.with_name(f"{self.path.name}.part")
-        try:
-            part.mkdir()
-            with create_file(part / STATES) as stream:
-                for block in make():
-                    stream.write(np.ascontiguousarray(block, HALF).data)
-                stream.flush()
-                os.fsync(stream.fileno())
-            for file, content in self._small.items():
-                with create_file(part / file) as stream:
-                    stream.write(content)
-            part.rename(self.path)
-        except BaseException:
-            _remove(part)
-            raise
 
     @contextmanager
-    def _report_errors(self) -> Iterator[None]:
+    def _report_write_errors(self) -> Iterator[None]:
+        """Raise EncodingError for an OSError while writing into the cache."""
         try:
             yield
         except OSError as error:
@@ -121,7 +118,7 @@ class StateFolder:
             ) from error
 
 
-def _write_small_files(offsets: Offsets, shape: tuple[int, int]) -> dict[str, bytes]:
+def _serialise_small_files(offsets: Offsets, shape: tuple[int, int]) -> dict[str, bytes]:
     """Name -> content of all files but the states."""
     stream = io.BytesIO()
     np.save(stream, offsets)
@@ -136,7 +133,7 @@ def _write_small_files(offsets: Offsets, shape: tuple[int, int]) -> dict[str, by
     return {OFFSETS: content, FACTS: json.dumps(facts).encode()}
 
 
-def _remove(folder: Path) -> None:
+def _remove_states(folder: Path) -> None:
     """Remove a folder of states, if there is one: its files by name, and nothing else."""
     if is_real_folder(folder):
         for file in (STATES, OFFSETS, FACTS):

@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import IndexExists
+from ..files.new_folders import fsync_path
 from ..storage.arrays import ArrayWriter, MappedFolder, verify_folders, write_arrays
 from ..storage.facts import Facts, FileFacts
 from ..storage.faults import damaged, report_write_errors
-from ..storage.folders import PART, fsync_folder, make_folder_beside, remove_part, sweep_parts
+from ..storage.folders import PART, make_index_folder, remove_part, sweep_parts
 from ..storage.lock import hold_writer_lock
 from ..storage.manifest import read_manifest, write_manifest
 
@@ -114,10 +114,8 @@ class ScoreTable:
     @classmethod
     def create(cls, folder: Path, queries: Sequence[str], precision: str, made_of: Mapping[str, Any]) -> ScoreTable:
         """An empty table in a new folder."""
-        if folder.exists():
-            raise IndexExists(f"{folder} exists already: open it, or remove it first")
         state = TableState(tuple(queries), precision, made_of)
-        with make_folder_beside(folder) as temporary, report_write_errors(folder):
+        with make_index_folder(folder) as temporary:
             write_manifest(temporary, state.to_json())
         return cls.open(folder)
 
@@ -210,7 +208,7 @@ class TableWriter:
         folder.mkdir()
         try:
             yield name, folder
-            fsync_folder(folder)
+            fsync_path(folder)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise

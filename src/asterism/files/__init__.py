@@ -1,1 +1,1 @@
-"""Safe reading of files from unknown sources: opening, size limits, parsing."""
+"""Files from unknown sources, read safely; files and folders that are written whole or not at all."""

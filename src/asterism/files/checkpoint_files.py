@@ -31,10 +31,10 @@ def open_checkpoint_file(file: Path) -> Iterator[BinaryIO]:
     """Open a regular file; OSErrors inside the block become CheckpointErrors too."""
     try:
         with stream_regular(file, links=True) as stream:
-            _refuse_holes(file, os.fstat(stream.fileno()), stream.fileno())
+            _refuse_holes(file, stream.fileno())
             yield stream
     except FileNotFoundError:
-        raise CheckpointError(f"{file} is missing") from None
+        raise CheckpointError(f"{file} is missing, expected a whole checkpoint: copy or download it again") from None
     except OSError as error:
         raise CheckpointError(f"{file} cannot be read: {error.strerror or error}") from error
     except ValueError as error:  # an impossible name, or a place beyond the end of the file
@@ -74,14 +74,13 @@ def parse_bounded_json(file: Path, content: bytes) -> Any:
         raise CheckpointError(f"{file} cannot be read as JSON: {error}") from error
 
 
-def _refuse_holes(file: Path, status: os.stat_result, descriptor: int) -> None:
+def _refuse_holes(file: Path, descriptor: int) -> None:
     """Refuse sparse files: an interrupted download or an attack can have a few bytes on disk and terabytes to read."""
+    status = os.fstat(descriptor)
     written = status.st_blocks * 512
     if status.st_size <= LARGEST_WITH_HOLES or written * LEAST_WRITTEN >= status.st_size:
         return
     # Some file systems do not count blocks; SEEK_HOLE finds the first hole if there is one.
     if os.lseek(descriptor, 0, os.SEEK_HOLE) < status.st_size:
-        raise CheckpointError(
-            f"{file} has {status.st_size} bytes, of which {written} were written: the download is incomplete"
-        )
+        raise CheckpointError(f"{file} has {status.st_size} bytes, of which {written} were written: download it again")
     os.lseek(descriptor, 0, os.SEEK_SET)

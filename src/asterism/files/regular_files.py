@@ -16,8 +16,14 @@ from typing import BinaryIO
 
 BLOCK = 1 << 20
 PATIENCE = 2.0  # seconds to wait for the writer of a fifo
-KINDS = {stat.S_IFDIR: "folder", stat.S_IFIFO: "fifo", stat.S_IFSOCK: "socket", stat.S_IFLNK: "link"}
-KINDS |= {stat.S_IFCHR: "device", stat.S_IFBLK: "device"}
+KINDS = {
+    stat.S_IFDIR: "folder",
+    stat.S_IFIFO: "fifo",
+    stat.S_IFSOCK: "socket",
+    stat.S_IFLNK: "link",
+    stat.S_IFCHR: "device",
+    stat.S_IFBLK: "device",
+}
 
 
 def open_regular(path: Path, *, links: bool = False) -> int:
@@ -40,9 +46,8 @@ def open_regular(path: Path, *, links: bool = False) -> int:
 
 def read_regular(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
     """The whole content of a regular file of at most `most_bytes`."""
-    descriptor = open_regular(path, links=links)
-    with open(descriptor, "rb", closefd=True) as file:
-        size = os.fstat(descriptor).st_size
+    with stream_regular(path, links=links) as file:
+        size = os.fstat(file.fileno()).st_size
         if size > most_bytes:
             raise OSError(errno.EFBIG, f"it has {size} bytes, expected at most {most_bytes}", str(path))
         return file.read(size)  # with a size, because read() would allocate more
@@ -50,7 +55,7 @@ def read_regular(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
 
 def stream_regular(path: Path, *, links: bool = False) -> BinaryIO:
     """A stream for reading a regular file."""
-    return open(open_regular(path, links=links), "rb", closefd=True)
+    return open(open_regular(path, links=links), "rb")
 
 
 def read_pipe(path: Path) -> Iterator[bytes]:
@@ -88,7 +93,7 @@ def _read_first_block(descriptor: int, path: Path) -> bytes:
 def create_file(path: Path) -> BinaryIO:
     """A new file for writing; an existing path, even a broken link, is an error."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    return open(os.open(path, flags, 0o666), "wb", closefd=True)
+    return open(os.open(path, flags, 0o666), "wb")
 
 
 def is_real_folder(path: Path) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,6 +12,19 @@ from ..errors import InputError
 from .regular_files import create_file
 
 WriteLines = Callable[[Iterable[bytes]], None]
+
+
+def write_whole_file(file: Path, content: bytes) -> None:
+    """Write a file at once, and its folder if it is not there; failures are OSErrors."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    try:
+        with open(handle, "wb") as stream:
+            stream.write(content)
+        os.replace(temporary, file)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
 
 
 @contextmanager

@@ -10,15 +10,16 @@ from pathlib import Path
 
 from ..errors import CheckpointError, DownloadError
 from ..files.json_text import parse_json
+from ..files.new_folders import make_temporary_folder
 from ..files.regular_files import read_regular
 from .file_hashes import hash_file
-from .pulls import make_pull_folder
 from .sources import COMMIT, Source
 
 OPTIONAL = ("tokenizer_config.json", "special_tokens_map.json")  # not every repository has them
 RECORD = "sha256.json"  # hashes of the downloaded files, not all of which are known in advance
 REVISION = "revision"  # its entry for the commit of the files
 LARGEST_RECORD = 1 << 20  # bytes
+MAKING = "pull"  # names the temporary folders of all models, so that the next pull removes what any other left
 
 
 def pull_into_cache(source: Source, files: Mapping[str, str | None], target: Path) -> None:
@@ -27,7 +28,7 @@ def pull_into_cache(source: Source, files: Mapping[str, str | None], target: Pat
     An existing copy is replaced by the same revision, if its source has revisions.
     """
     try:
-        with make_pull_folder(target) as temporary:
+        with make_temporary_folder(target.with_name(MAKING)) as temporary:
             inside = temporary / "files"
             inside.mkdir()
             before = read_record(target).get(REVISION, "")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 import time
 from collections.abc import Iterable
 from contextlib import suppress
@@ -15,6 +14,7 @@ from typing import Any
 from ..files.checkpoint_files import open_checkpoint_file
 from ..files.json_text import parse_json
 from ..files.regular_files import read_regular
+from ..files.whole_files import write_whole_file
 
 MEMORY = "hashes.json"
 LARGEST_MEMORY = 1 << 24  # bytes
@@ -57,21 +57,8 @@ def find_hashes(files: Iterable[Path]) -> dict[Path, str]:
     if changed:
         here = {place: entry for place, entry in known.items() if os.path.exists(place)}
         with suppress(OSError):  # without it, files are only hashed again
-            write_whole(find_cache_folder() / MEMORY, json.dumps(here).encode())
+            write_whole_file(find_cache_folder() / MEMORY, json.dumps(here).encode())
     return found
-
-
-def write_whole(file: Path, content: bytes) -> None:
-    """Write under a temporary name, then rename, so that no reader sees half a file."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-        os.replace(temporary, file)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def _read_memory() -> dict[str, list[Any]]:

@@ -166,7 +166,7 @@ def describe_data(recipe: Recipe, whole: TrainingSet) -> dict[str, Any]:
 def write_model(to: Path, checkpoint: Checkpoint, model: LateInteractionModel, texts: TrainingTexts, card: str) -> None:
     """Write the model folder."""
     rules = texts.rules
-    write_checkpoint(to, checkpoint, model.to_tensors(), model.to_head(), rules.document, rules.query, card)
+    write_checkpoint(to, checkpoint.folder, model.to_tensors(), model.to_head(), rules.document, rules.query, card)
 
 
 def rehearse(folder: Path, checkpoint: Checkpoint, model: LateInteractionModel, texts: TrainingTexts) -> None:

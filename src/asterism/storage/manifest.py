@@ -11,10 +11,10 @@ from typing import Any
 
 from ..errors import DamagedIndex, NewerFormat, NotAnIndex
 from ..files.json_text import parse_json
+from ..files.new_folders import fsync_path
 from ..files.regular_files import create_file, read_regular
 from .facts import Facts
 from .faults import damaged, unreadable
-from .folders import fsync_folder
 
 MANIFEST = "manifest.json"
 MOST_BYTES = 1 << 28
@@ -32,7 +32,7 @@ def write_manifest(folder: Path, content: dict[str, Any], name: str = MANIFEST) 
         file.flush()
         os.fsync(file.fileno())
     os.replace(temporary, folder / name)
-    fsync_folder(folder)
+    fsync_path(folder)
     return zlib.crc32(text)
 
 

@@ -30,7 +30,7 @@ def test_command_errors(tmp_path: Path) -> None:
         (["no-model", str(tmp_path / "x")], "'no-model' is neither a folder nor a known model: "),
         ([str(tmp_path), str(tmp_path / "x")], f"{tmp_path} is not a model of a known layout"),
         ([str(folder), str(tmp_path / "x"), "--layout", "onnx"], "'onnx' is not a layout to export to, expected"),
-        ([str(folder), str(folder / "README.md" / "x")], "x"),
+        ([str(folder), str(folder / "README.md" / "x")], "x cannot be written (Not a directory): make room, or choose"),
     ):
         if "README" in arguments[1]:
             (folder / "README.md").touch()

@@ -40,7 +40,7 @@ def test_frozen_and_its_own_copy() -> None:
     years.append(2000)
     assert document.metadata == {"years": [1999]}
     with pytest.raises(dataclasses.FrozenInstanceError):
-        document.text = "b"  # type: ignore[misc]
+        document.text = "b"
 
 
 @settings(deadline=None)
@@ -103,7 +103,7 @@ def test_bad_texts(place: str, value: Any, message: str) -> None:
 
 def test_bad_query() -> None:
     with pytest.raises(DocumentError, match="query 'q': text is a float"):
-        Query("q", 1.5)  # type: ignore[arg-type]
+        Query("q", 1.5)
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def test_strange_texts(m3: Encoder, text: str) -> None:
 )
 def test_no_texts(m3: Encoder, texts: object, message: str) -> None:
     with pytest.raises(TextError, match=message):
-        m3.encode_document(texts)  # type: ignore[arg-type]
+        m3.encode_document(texts)
 
 
 def test_the_number_of_a_late_text(m3: Encoder) -> None:
@@ -91,7 +91,7 @@ def test_views_that_are_not_there(single: Path) -> None:
     with pytest.raises(InputError, match="this model has dense"):
         encoder.encode_query(["a"], views=["lexical"])
     with pytest.raises(InputError, match="no such view"):
-        encoder.encode_query(["a"], views=["sparse"])  # type: ignore[list-item]
+        encoder.encode_query(["a"], views=["sparse"])
 
 
 def test_order_and_batches_do_not_matter(m3: Encoder) -> None:
@@ -160,7 +160,7 @@ def test_wrong_arguments_are_told_at_once(m3: Encoder) -> None:
     with pytest.raises(TextError, match="one str was given"):
         m3.stream_documents("text")
     with pytest.raises(TextError, match="one NoneType was given"):
-        m3.encode_document(None)  # type: ignore[arg-type]
+        m3.encode_document(None)
 
 
 def test_what_came_before_a_broken_source_is_not_lost(m3: Encoder) -> None:

@@ -23,9 +23,9 @@ def test_input(tmp_path: Path) -> None:
     scorer.score("fox " * 100, ["dog " * 100])
     assert scorer.truncated == 1
     with pytest.raises(TextError, match="text 0 is a int"):
-        scorer.score("who", [3])  # type: ignore[list-item]
+        scorer.score("who", [3])
     with pytest.raises(TextError, match="query 0 is a int"):
-        scorer.score(3, ["who"])  # type: ignore[arg-type]
+        scorer.score(3, ["who"])
 
 
 @pytest.mark.parametrize(

@@ -197,7 +197,7 @@ def test_no_spans(tmp_path: Path) -> None:
         asterism.load_encoder(layouts.sentence_transformer(tmp_path / "dense")).document_spans("fox")
     encoder = asterism.load_encoder(layouts.colbert(tmp_path / "colbert"))
     with pytest.raises(TextError, match="text 0 is a list"):
-        encoder.query_spans(["fox"])  # type: ignore[arg-type]
+        encoder.query_spans(["fox"])
 
 
 def test_accents_that_are_dropped(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def make_data(queries: int) -> EvaluationSet:
 
 
 def evaluated(data: EvaluationSet, methods: Sequence[str], **options: Any) -> list[MethodResult]:
-    return evaluate(Shuffled(), data, methods, **options)  # type: ignore[arg-type]
+    return evaluate(Shuffled(), data, methods, **options)
 
 
 @pytest.mark.parametrize("queries", [1, CHUNK, CHUNK + 1, 3 * CHUNK - 1])
@@ -92,7 +92,7 @@ def test_memory_does_not_grow_with_queries_and_methods(tmp_path: Path) -> None:
         runs = {method: tmp_path / f"{queries}.{method}" for method in methods}
         tracemalloc.start()
         try:
-            evaluate(retriever, data, methods, runs=runs)  # type: ignore[arg-type]
+            evaluate(retriever, data, methods, runs=runs)
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()

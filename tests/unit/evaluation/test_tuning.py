@@ -88,7 +88,7 @@ class Planted:
 
 
 def tuned(planted: Planted, data: EvaluationSet, **options: Any) -> Any:
-    return tune(planted, data, **options)  # type: ignore[arg-type]
+    return tune(planted, data, **options)
 
 
 @pytest.mark.parametrize("weights", [(0.7, 0.1, 0.2), (0.1, 0.8, 0.1), (0.25, 0.25, 0.5), (0, 0, 1), (0.5, 0.5, 0)])

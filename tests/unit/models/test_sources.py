@@ -58,9 +58,9 @@ class Network:
 def network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Network:
     monkeypatch.setenv("ASTERISM_CACHE", str(tmp_path / "cache"))
     network, package, errors = Network(), ModuleType("huggingface_hub"), ModuleType("huggingface_hub.errors")
-    package.hf_hub_download, package.model_info = network.hf_hub_download, network.model_info  # type: ignore[attr-defined]
-    errors.EntryNotFoundError = EntryNotFoundError  # type: ignore[attr-defined]
-    errors.LocalEntryNotFoundError = LocalEntryNotFoundError  # type: ignore[attr-defined]
+    package.hf_hub_download, package.model_info = network.hf_hub_download, network.model_info
+    errors.EntryNotFoundError = EntryNotFoundError
+    errors.LocalEntryNotFoundError = LocalEntryNotFoundError
     monkeypatch.setitem(sys.modules, "huggingface_hub", package)
     monkeypatch.setitem(sys.modules, "huggingface_hub.errors", errors)
     return network

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from asterism.errors import InputError
 from asterism.files import bounded_lines, whole_files
 from asterism.results import read_trec_run, write_trec_run
 from asterism.results.trec_runs import stream_trec_run
+from tests.full_disks import create_on_full_disk
 
 WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=5)
 SCORES = st.floats(allow_nan=False, allow_infinity=False)
@@ -97,14 +97,10 @@ def test_an_error_between_parts_leaves_nothing_and_is_not_changed(tmp_path: Path
     assert (tmp_path / "x.run").read_text() == "old"
 
 
-def create_on_full_disk() -> BinaryIO:
-    return open("/dev/full", "wb")
-
-
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 @pytest.mark.parametrize("documents", [1, 10_000])  # it fails when the file is closed, and before
 def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, documents: int) -> None:
-    monkeypatch.setattr(whole_files, "create_file", lambda path: create_on_full_disk())
+    monkeypatch.setattr(whole_files, "create_file", create_on_full_disk)
     with pytest.raises(InputError, match=r"x\.run cannot be written \(No space left on device\)"):
         write_trec_run(tmp_path / "x.run", {"q": {f"d{i}": 1.0 for i in range(documents)}}, "t")
     assert not list(tmp_path.iterdir())

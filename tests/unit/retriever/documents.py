@@ -28,3 +28,13 @@ def words(count: int = 200, seed: int = 0) -> list[Document]:
         return " ".join(rng.choice(layouts.WORDS, int(rng.integers(least, most))))
 
     return [Document(f"d{i}", some(3, 25), some(1, 4) if i % 2 else "", {"n": i}) for i in range(count)]
+
+
+def write_documents(count: int, first: int = 0) -> list[Document]:
+    """Three sentences each, of different words."""
+    made = []
+    for number in range(first, first + count):
+        rng = np.random.default_rng(number)
+        sentences = [" ".join(rng.choice(layouts.WORDS, 8)) for _ in range(3)]
+        made.append(Document(f"d{number}", ". ".join(sentences) + ".", "the title" if number % 3 else ""))
+    return made

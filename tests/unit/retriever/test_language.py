@@ -155,7 +155,7 @@ def test_wrong_languages(language: Any, model: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="language is"):
         Views.from_json({"multi": None, "lexical": "words", "counting": {"language": language}})
     with pytest.raises(InputError, match="counting is a str"):
-        Retriever.create(tmp_path / "x.ast", model, counting="en")  # type: ignore[arg-type]
+        Retriever.create(tmp_path / "x.ast", model, counting="en")
 
 
 @pytest.mark.parametrize("counting", [{"language": "xx"}, {"other": 1}, "en", None, ["en"]])

@@ -52,7 +52,7 @@ def test_queries_are_not_pooled(model: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("wrong", [-1, 2.5, True, "8"])
 def test_a_wrong_bound_is_told(model: Path, tmp_path: Path, wrong: object) -> None:
     with pytest.raises(InputError, match="most_vectors is"):
-        Retriever.create(tmp_path / "x.ast", model, most_vectors=wrong)  # type: ignore[arg-type]
+        Retriever.create(tmp_path / "x.ast", model, most_vectors=wrong)
     assert not (tmp_path / "x.ast").exists()
 
 

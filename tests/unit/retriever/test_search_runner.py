@@ -12,7 +12,7 @@ from asterism.errors import InputError, SettingError, TextError
 from asterism.retriever.search_runner import SearchRunner
 from asterism.search.profile import UNMEASURED
 from tests.unit.retriever.all_views import FEW, QUERY, PutWith
-from tests.unit.retriever.test_profiling import write_documents
+from tests.unit.retriever.documents import write_documents
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_mistakes_are_told_before_the_model_is_loaded(made: Retriever) -> None:
     runner = SearchRunner(made.collection, lambda: pytest.fail("it was loaded"))
     for wrong, error in (("fox", TextError), ([5], InputError), (["fox", ""], InputError)):
         with pytest.raises(error):
-            runner.search_many(wrong, 5, None, None, None, 1)  # type: ignore[arg-type]
+            runner.search_many(wrong, 5, None, None, None, 1)
     with pytest.raises(SettingError, match="method is 'bm25'"):
         runner.search_many(["fox"], 5, "bm25", None, None, 1)
     with pytest.raises(SettingError, match="k is 0"):
@@ -63,7 +63,7 @@ def test_mistakes_are_told_before_the_model_is_loaded(made: Retriever) -> None:
 
 @pytest.mark.parametrize("fusion", ["standard", "linear"])
 def test_shares_weighted_by_the_weights_rank_as_a_search(made: Retriever, fusion: str) -> None:
-    made.fusion = HybridSearch(fusion=fusion)  # type: ignore[arg-type]
+    made.fusion = HybridSearch(fusion=fusion)
     queries = [QUERY, "the speed of light", "東京 fox"]
     weights = dict(zip(("dense", "lexical", "multi"), made.weights, strict=True))
     for query, (ids, shares) in zip(queries, run(made).share_evenly(queries), strict=True):

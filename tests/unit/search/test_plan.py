@@ -167,6 +167,6 @@ def test_hybrid_search_carries_the_settings_of_token_search() -> None:
     assert HybridSearch.from_json(stored) == HybridSearch(weights=(1, 2, 3), tokens=tokens)
     assert HybridSearch.from_json({}) == HybridSearch.from_json({"tokens": None}) == HybridSearch()
     with pytest.raises(SettingError, match=r"tokens is a dict, expected TokenSearch\(...\) or None"):
-        HybridSearch(tokens={"probes": 3})  # type: ignore[arg-type]
+        HybridSearch(tokens={"probes": 3})
     with pytest.raises(SettingError, match="no setting 'prob'"):
         HybridSearch.from_json({"tokens": {"prob": 3}})

@@ -6,7 +6,6 @@ import gzip
 import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import BinaryIO
 
 import pytest
 from hypothesis import given
@@ -20,6 +19,7 @@ from asterism.training.examples import (
     read_training_sets,
     write_training_set,
 )
+from tests.full_disks import create_on_full_disk
 
 from .sets import in_texts, training_sets
 
@@ -165,10 +165,6 @@ def test_written_and_read(training: TrainingSet) -> None:
         assert os.listdir(folder) == ["x.jsonl"]
 
 
-def create_on_full_disk() -> BinaryIO:
-    return open("/dev/full", "wb")
-
-
 def test_what_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A failure leaves the file that was there before."""
     training = TrainingSet(["q"], ["a"], [Example(0, (0,))])
@@ -178,7 +174,7 @@ def test_what_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         write_training_set(training, tmp_path / "absent" / "x.jsonl")
     (tmp_path / "x.jsonl").write_text(GOOD)
     if os.path.exists("/dev/full"):
-        monkeypatch.setattr(whole_files, "create_file", lambda path: create_on_full_disk())
+        monkeypatch.setattr(whole_files, "create_file", create_on_full_disk)
         with pytest.raises(InputError, match=r"x\.jsonl cannot be written \(No space left on device\)"):
             write_training_set(training, tmp_path / "x.jsonl")
     assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("x.jsonl", GOOD)]

@@ -114,4 +114,4 @@ def test_settings_make_another_searcher(collection: Collection) -> None:
     other = searcher.with_settings(TokenSearch(method="xtr"))
     assert (searcher.settings.method, other.settings.method) == ("colbert", "xtr")
     with pytest.raises(SettingError, match="expected TokenSearch"):
-        searcher.with_settings(5)  # type: ignore[arg-type]
+        searcher.with_settings(5)

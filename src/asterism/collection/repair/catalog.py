@@ -16,12 +16,13 @@ from typing import Any
 
 from ...documents.document import Document
 from ...errors import DamagedIndex, InputError, NotAnIndex
+from ...files.new_folders import fsync_path
 from ...files.regular_files import is_real_folder
 from ...settings import TokenBuild
 from ...storage.arrays import map_file
 from ...storage.byte_correction import correct_row, row_checksum
 from ...storage.facts import Facts
-from ...storage.folders import PART, fsync_folder
+from ...storage.folders import PART
 from ...storage.manifest import read_manifest
 from ..catalog import Catalog, CatalogEdit, create_catalog, read_document, read_fact
 from ..connections import CATALOG
@@ -98,7 +99,7 @@ def _rebuild(folder: Path, manifest: dict[str, Any]) -> tuple[dict[str, dict[str
     with suppress(FileNotFoundError):
         os.unlink(folder / f"{CATALOG}-journal")  # the damaged catalog's journal must not be applied to the new one
     os.replace(making / CATALOG, folder / CATALOG)
-    fsync_folder(folder)
+    fsync_path(folder)
     shutil.rmtree(making, ignore_errors=True)
     return facts, max(0, salvage.expected - len(salvage.numbers))
 

@@ -18,7 +18,7 @@ from ..tokens import TextRules, TextTokenizer
 from .checkpoint import Checkpoint
 from .layouts import asterism, open_checkpoint, pylate
 from .layouts.modules import ACTIVATIONS
-from .model_files import CARD, Tensors, make_model_folder, write_settings, write_transformer
+from .model_files import CARD, Tensors, make_model_folder, write_json, write_transformer
 from .settings import LARGEST_FILE, read_json
 from .tokenizers.files import find_filler_id
 from .weights.files import open_weights
@@ -45,9 +45,10 @@ def export_model(model_folder: Path, to: Path, layout: str) -> tuple[View, ...]:
     `layout` is "pylate" or "sentence-transformers".
     """
     checkpoint = open_checkpoint(model_folder)
-    layers = _check(checkpoint, model_folder, layout)
+    layers = _require_expressible(checkpoint, model_folder, layout)
     with make_model_folder(to) as inside:
-        markers = [] if layout == "pylate" else _list_markers(checkpoint)  # they are ids there, but text here
+        # PyLate inserts the ids of markers; in the other layout they are text, which the tokenizer must not split.
+        markers = [] if layout == "pylate" else _list_markers(checkpoint)
         write_transformer(inside, checkpoint.folder, _read_tensors(checkpoint), markers)
         modules = [("Transformer", ""), *_write_layers(inside, layers, layout)]
         if layout == "pylate":
@@ -58,14 +59,14 @@ def export_model(model_folder: Path, to: Path, layout: str) -> tuple[View, ...]:
             {"idx": number, "name": str(number), "path": path, "type": TYPES[layout][kind]}
             for number, (kind, path) in enumerate(modules)
         ]
-        write_settings(inside / "modules.json", listed)
+        write_json(inside / "modules.json", listed)
         if is_there(model_folder / CARD):
             (inside / CARD).write_bytes(read_file(model_folder / CARD, LARGEST_FILE))
         pylate.read(inside)  # refuses what could not be loaded
     return tuple(view for view in checkpoint.views if view != "multi")
 
 
-def _check(checkpoint: Checkpoint, folder: Path, layout: str) -> list[Linear]:
+def _require_expressible(checkpoint: Checkpoint, folder: Path, layout: str) -> list[Linear]:
     """The layers of a model that the layout can express; an error for any other model."""
     if layout not in TYPES:
         raise InputError(f"{layout!r} is not a layout to export to, expected {' or '.join(TYPES)}")
@@ -75,7 +76,7 @@ def _check(checkpoint: Checkpoint, folder: Path, layout: str) -> list[Linear]:
     if kind != "bert":
         raise InputError(f"{folder} has a backbone of model_type {kind!r}, expected 'bert'")
     if checkpoint.multi is None:
-        raise InputError(f"{folder} has no token vectors, which are what {layout} folders have")
+        raise InputError(f"{folder} has no token vectors, expected a model with them: {layout} folders have no others")
     layers = checkpoint.multi.layers
     linear = [layer for layer in layers if isinstance(layer, Linear)]
     found = ["constant pooling"] if checkpoint.multi.pooling else []
@@ -134,7 +135,7 @@ def _write_layers(inside: Path, layers: Sequence[Linear], layout: str) -> list[P
             "activation_function": f"torch.nn.modules.{package}.{names[layer.activation]}",
             **more,
         }
-        write_settings(inside / f"{number}_Dense" / "config.json", settings)
+        write_json(inside / f"{number}_Dense" / "config.json", settings)
         bias = {} if layer.bias is None else {"linear.bias": layer.bias}
         write_safetensors(inside / f"{number}_Dense" / "model.safetensors", {"linear.weight": layer.weight, **bias})
     return [("Dense", f"{number}_Dense") for number in range(1, len(layers) + 1)]
@@ -144,7 +145,7 @@ def _write_pylate_rules(inside: Path, checkpoint: Checkpoint) -> None:
     """Prefixes, prompts (which PyLate uses if `prompt_name` is given), lengths, expansion and the skip list."""
     document, query, tokenizer = checkpoint.document, checkpoint.query, checkpoint.tokenizer
     longest = max(document.length, query.length)
-    write_settings(inside / "sentence_bert_config.json", {"max_seq_length": longest, "do_lower_case": False})
+    write_json(inside / "sentence_bert_config.json", {"max_seq_length": longest, "do_lower_case": False})
     settings = {
         "model_type": "ColBERT",
         "prompts": _list_prompts(document.prompt, query.prompt),
@@ -158,7 +159,7 @@ def _write_pylate_rules(inside: Path, checkpoint: Checkpoint) -> None:
         "skiplist_words": _list_skipped(document, tokenizer),
         "do_query_expansion": bool(query.expand_to),
     }
-    write_settings(inside / pylate.SETTINGS, settings)
+    write_json(inside / pylate.SETTINGS, settings)
 
 
 def _write_module_rules(inside: Path, checkpoint: Checkpoint, first: int) -> list[Place]:
@@ -178,7 +179,7 @@ def _write_module_rules(inside: Path, checkpoint: Checkpoint, first: int) -> lis
         "document_length": document.length,
         "query_expansion": expansion if query.expand_to else None,
     }
-    write_settings(inside / "sentence_bert_config.json", own)
+    write_json(inside / "sentence_bert_config.json", own)
     prompts = (_find_marker(rules, tokenizer) + rules.prompt for rules in (document, query))
     settings = {
         "model_type": "MultiVectorEncoder",
@@ -186,15 +187,15 @@ def _write_module_rules(inside: Path, checkpoint: Checkpoint, first: int) -> lis
         "default_prompt_name": None,
         "similarity_fn_name": "maxsim",
     }
-    write_settings(inside / pylate.SETTINGS, settings)
+    write_json(inside / pylate.SETTINGS, settings)
     masks = [(side, _list_skipped(rules, tokenizer)) for side, rules in (("document", document), ("query", query))]
     places = []
     for number, (side, words) in enumerate(masks, first):  # the query's is the last, as it may skip fillers
         places.append(("MultiVectorMask", f"{number}_MultiVectorMask"))
         mask = {"skiplist_words": words, "skiplist_tasks": [side], "keep_only_token_ids": None}
-        write_settings(inside / places[-1][1] / "config.json", mask)
+        write_json(inside / places[-1][1] / "config.json", mask)
     places.append(("Normalize", f"{first + len(masks)}_Normalize"))
-    write_settings(inside / places[-1][1] / "config.json", TOKEN_LEVEL)
+    write_json(inside / places[-1][1] / "config.json", TOKEN_LEVEL)
     return places
 
 

@@ -22,7 +22,7 @@ from .tokenizers.loading import LARGEST_FILE
 from .weights.safetensors_files import write_safetensors
 
 Tensors = Mapping[str, npt.NDArray[Any]]
-BESIDE = ("tokenizer_config.json", "special_tokens_map.json", "vocab.txt")
+BESIDE = ("tokenizer_config.json", "special_tokens_map.json", "vocab.txt")  # what other libraries read as well
 CARD = "README.md"
 
 
@@ -43,13 +43,13 @@ def make_model_folder(target: Path) -> Iterator[Path]:
 
 
 def write_transformer(inside: Path, source: Path, tensors: Tensors, add_tokens: Sequence[str]) -> TextTokenizer:
-    """The files of the transformer in the folder `source` with other weights; returns the written tokenizer."""
+    """Write the files of the transformer in the folder `source`, with other weights; returns the written tokenizer."""
     (inside / "tokenizer.json").write_text(extend_tokenizer(source, add_tokens), encoding="utf-8")
     for name in BESIDE:
         if is_there(source / name):
             (inside / name).write_bytes(read_file(source / name, LARGEST_FILE))
     tokenizer = TextTokenizer(inside)
-    words = _find_words(tensors)
+    words = _find_word_embeddings(tensors)
     if len(words) < tokenizer.vocabulary:
         added = f" with {', '.join(map(repr, add_tokens))}" if add_tokens else ""
         raise InputError(
@@ -60,20 +60,20 @@ def write_transformer(inside: Path, source: Path, tensors: Tensors, add_tokens: 
     for key in ("dtype", "torch_dtype"):  # transformers loads the weights as this type
         if key in config:
             config[key] = "float32"
-    write_settings(inside / "config.json", config)
+    write_json(inside / "config.json", config)
     write_safetensors(inside / "model.safetensors", tensors)
     return tokenizer
 
 
-def write_settings(file: Path, settings: object) -> None:
-    """A JSON file for people and programs."""
+def write_json(file: Path, value: object) -> None:
+    """Write a JSON file, indented for people; its folder is made if it is not there."""
     file.parent.mkdir(exist_ok=True)
-    file.write_text(json.dumps(settings, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    file.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def _find_words(tensors: Tensors) -> npt.NDArray[Any]:
+def _find_word_embeddings(tensors: Tensors) -> npt.NDArray[Any]:
     """(vocabulary, hidden) the word embeddings of a BERT or a T5."""
     for name in (WORDS, "shared.weight"):
         if name in tensors:
             return np.asarray(tensors[name])
-    raise InputError(f"the tensors have no {WORDS!r}, expected those of a model of transformers")
+    raise InputError(f"the tensors have no {WORDS!r}, expected all weights of a transformer by their names there")

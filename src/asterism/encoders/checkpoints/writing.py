@@ -10,15 +10,14 @@ from typing import Any
 from ...errors import InputError
 from ..graph.heads import DenseHead, Gated, Layers, MultiVectorHead, Projection
 from ..tokens import TextRules, TextTokenizer
-from .checkpoint import Checkpoint
 from .layouts import asterism
-from .model_files import CARD, Tensors, make_model_folder, write_settings, write_transformer
+from .model_files import CARD, Tensors, make_model_folder, write_json, write_transformer
 from .weights.safetensors_files import write_safetensors
 
 
 def write_checkpoint(
     folder: Path,
-    source: Checkpoint | Path,
+    source: Path,
     tensors: Tensors,
     head: MultiVectorHead,
     document: TextRules,
@@ -29,7 +28,7 @@ def write_checkpoint(
 ) -> None:
     """Write the new folder `folder`: all of it, or nothing.
 
-    source          the model, or its folder with config.json and tokenizer, that the training began with
+    source          the folder with config.json and tokenizer that the training began with
     tensors         the transformer's weights by their names in transformers, written as float32
     head, dense     the layers after it
     document, query the token rules; their ids are those of the written tokenizer
@@ -37,8 +36,7 @@ def write_checkpoint(
     add_tokens      special tokens that the tokenizer gets; those it does not have yet get the ids after its vocabulary
     """
     with make_model_folder(folder) as inside:
-        original = source.folder if isinstance(source, Checkpoint) else source
-        tokenizer = write_transformer(inside, original, tensors, add_tokens)
+        tokenizer = write_transformer(inside, source, tensors, add_tokens)
         heads: dict[str, Any] = {}
         multi: dict[str, Any] = {"layers": _describe_layers("multi_vector", head.layers, heads)}
         if head.pooling:
@@ -56,7 +54,7 @@ def write_checkpoint(
                 "pooling": dense.pooling,
                 "layers": _describe_layers("dense", dense.layers, heads),
             }
-        write_settings(inside / asterism.SETTINGS, settings | {"multi_vector": multi})
+        write_json(inside / asterism.SETTINGS, settings | {"multi_vector": multi})
         write_safetensors(inside / asterism.HEADS, heads)
         (inside / CARD).write_text(card, encoding="utf-8")
         asterism.read(inside)  # refuses what could not be loaded: missing tensors, wrong shapes, NaN
@@ -77,7 +75,9 @@ def _describe_layers(head: str, layers: Layers, heads: dict[str, Any]) -> list[A
             entries.append({"gated": name, "activation": layer.activation})
             continue
         if layer.residual is not None:
-            raise InputError(f"layer {number} of {head} has a residual, which {asterism.SETTINGS} cannot express")
+            raise InputError(
+                f"layer {number} of {head} has a residual, expected none: {asterism.SETTINGS} cannot express it"
+            )
         heads |= _name_arrays(name, weight=layer.weight, bias=layer.bias)
         entries.append({"linear": name, "activation": layer.activation})
     return entries
@@ -96,16 +96,16 @@ def _describe_rules(rules: TextRules, tokenizer: TextTokenizer) -> dict[str, Any
         if value == field.default:
             continue
         if field.name in asterism.TOKEN_FIELDS:
-            value = require_token(tokenizer, value, f"the {field.name}")
+            value = _require_token(tokenizer, value, f"the {field.name}")
         elif field.name == "skipped":
-            value = [require_token(tokenizer, number, "a token without a vector") for number in sorted(value)]
+            value = [_require_token(tokenizer, number, "a token without a vector") for number in sorted(value)]
         described[field.name] = value
     if rules.expand_to:
-        described["filler"] = require_token(tokenizer, rules.filler, "the filler")
+        described["filler"] = _require_token(tokenizer, rules.filler, "the filler")
     return described
 
 
-def require_token(tokenizer: TextTokenizer, number: int, purpose: str) -> str:
+def _require_token(tokenizer: TextTokenizer, number: int, purpose: str) -> str:
     """The token of an id, which must be the only one of that name; `purpose` says in an error what it is for."""
     token = tokenizer.find_token(number) if 0 <= number < tokenizer.vocabulary else ""
     if not token or tokenizer.find_id(token) != number:

@@ -15,7 +15,8 @@ from onnx import TensorProto
 
 from ...errors import CheckpointError, EncodingError
 from ...files.regular_files import read_regular
-from ...models.file_hashes import find_cache_folder, find_hashes, write_whole
+from ...files.whole_files import write_whole_file
+from ...models.file_hashes import find_cache_folder, find_hashes
 from ...settings import Precision, count_threads
 from ..batching import Batch
 from ..checkpoints.checkpoint import Checkpoint, Transformer
@@ -96,7 +97,7 @@ def load_or_write_graph(parts: Sequence[str], write: Callable[[], bytes]) -> byt
             return content[64:]
     model = write()
     with suppress(OSError):  # a read-only home folder works too, only slower
-        write_whole(file, hashlib.sha256(model).hexdigest().encode() + model)
+        write_whole_file(file, hashlib.sha256(model).hexdigest().encode() + model)
     return model
 
 

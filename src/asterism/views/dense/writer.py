@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import VectorsError
+from ...files.new_folders import fsync_path
 from ...representations.token_vectors import check_finite
 from ...storage.arrays import ArrayWriter
-from ...storage.folders import fsync_folder
 from .graph import GraphMaker
 from .segment import VECTORS, DenseFacts, Halves
 
@@ -41,7 +41,7 @@ def write_dense(
     if graph is not None:
         made, graph_files = graph.write(target)
         files |= graph_files
-    fsync_folder(target)
+    fsync_path(target)
     return DenseFacts(documents, dimensions, made, files)
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import VectorsError
+from ...files.new_folders import fsync_path
 from ...representations.lexical import LexicalWeights
 from ...storage.arrays import ArrayWriter, write_arrays
-from ...storage.folders import fsync_folder
 from ..tokens.segment import MOST_DOCUMENTS
 from .bm25 import Bm25
 from .segment import LONGEST_DOCUMENT, RANKED, LexicalFacts, split_lists
@@ -111,7 +111,7 @@ class ListsWriter:
         """Flush everything to disk."""
         files = self._files | {f"{name}.npy": writer.close() for name, writer in self._writers.items()}
         files |= write_arrays(self._target, {"largest": np.concatenate(self._largest)})
-        fsync_folder(self._target)
+        fsync_path(self._target)
         terms, postings = len(self._long), int(self.starts[-1])
         long_lists = int(self._long.sum())
         length, longest = int(self._lengths.sum()), int(self._lengths.max(initial=0))

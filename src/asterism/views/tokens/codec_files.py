@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import VectorsError
+from ...files.new_folders import fsync_path
 from ...files.regular_files import is_real_folder
 from ...kernels.reference import SharedDirection
 from ...settings import TokenBuild
 from ...storage.arrays import read_array, write_arrays
 from ...storage.facts import Facts, FileFacts
 from ...storage.faults import damaged
-from ...storage.folders import fsync_folder
 from .clustering import Centroids, choose_centroid_count, train
 from .residual_codec import (
     ROUNDS_OTHER,
@@ -73,7 +73,7 @@ def write_codec(folder: Path, codec: ResidualCodec) -> dict[str, Any]:
     folder.mkdir()
     own = {name: getattr(codec, name) for name in OWN_ARRAYS} | {MEAN: codec.shared.mean}
     files = write_arrays(folder, own | {name: getattr(codec.centroids, name) for name in CENTROID_ARRAYS})
-    fsync_folder(folder)
+    fsync_path(folder)
     numbers = {"step": codec.step, "zero": codec.zero, "stretch": codec.shared.stretch}
     return {"dimensions": codec.dimensions, **numbers, "files": files}
 

@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import IndexExists, IndexFolderError, VectorsError
+from ...errors import IndexFolderError, VectorsError
 from ...representations.token_vectors import TokenVectors
 from ...settings import TokenBuild, TokenSearch, count_threads
 from ...storage.arrays import verify_file, verify_folders
 from ...storage.facts import Facts
 from ...storage.faults import damaged, refuse_lost_pages, report_write_errors
-from ...storage.folders import PART, make_folder_beside, remove_part, sweep_parts
+from ...storage.folders import PART, make_index_folder, remove_part, sweep_parts
 from ...storage.lock import hold_writer_lock
 from ...storage.manifest import read_manifest, write_manifest
 from ..eligible import Mask
@@ -71,10 +71,8 @@ class TokenIndex:
         """
         target = Path(path)
         chosen = TokenBuild.from_json(settings)
-        if os.path.lexists(target):
-            raise IndexExists(f"{target} exists already: choose another path, open it, or remove it first")
-        with make_folder_beside(target) as temporary, report_write_errors(target):
-            _write_index(temporary, vectors, chosen)
+        with make_index_folder(target) as inside:
+            _write_index(inside, vectors, chosen)
         return cls.open(target)
 
     @classmethod

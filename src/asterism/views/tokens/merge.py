@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import DamagedIndex
+from ...files.new_folders import fsync_path
 from ...representations.token_vectors import FloatArray, TokenVectors, find_unusable_row
 from ...storage.arrays import ArrayWriter, forget_pages, write_arrays
 from ...storage.faults import REMEDY
-from ...storage.folders import fsync_folder
 from ..eligible import Mask
 from .residual_codec import ResidualCodec
 from .segment import OpenTokens, TokenFacts
@@ -112,5 +112,5 @@ def merge_tokens(folder: Path, name: str, parts: Sequence[KeptTokens], codec: Re
     if parts[0].segment.offsets is not None:
         small["offsets"] = offsets
     files.update(write_arrays(target, small))
-    fsync_folder(target)
+    fsync_path(target)
     return TokenFacts(name, documents, tokens, small["list_places"].dtype.name, files)

@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import VectorsError
+from ...files.new_folders import fsync_path
 from ...kernels import _native
 from ...representations.token_vectors import TokenVectors, check_finite
 from ...settings import TokenBuild
 from ...storage.arrays import ArrayWriter, write_arrays
-from ...storage.folders import fsync_folder
 from ..in_order import map_in_order
 from .residual_codec import ResidualCodec
 from .segment import MOST_DOCUMENTS, TokenFacts, choose_stored_type
@@ -60,7 +60,7 @@ def write_tokens(
     if not settings.fixed:
         small["offsets"] = offsets
     files.update(write_arrays(target, small))
-    fsync_folder(target)
+    fsync_path(target)
     return TokenFacts(name, documents, tokens, small["list_places"].dtype.name, files)
 
 

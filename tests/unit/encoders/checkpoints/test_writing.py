@@ -5,9 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import resource
-import signal
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +20,7 @@ from asterism.encoders.graph.heads import ConstantPooling, DenseHead, Gated, Lin
 from asterism.encoders.tokens import TextRules
 from asterism.errors import AsterismError, CheckpointError, InputError
 from tests import layouts
+from tests.full_disks import limit_file_size
 from tests.layouts import HIDDEN, TEXTS, numbers
 
 CLS, SEP, MASK, PAD = 5, 6, 7, 0
@@ -129,7 +127,7 @@ def test_what_is_written_is_what_is_read(source: Path, tensors: Any, tmp_path: P
         "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
     }  # fmt: skip
     again = tmp_path / "again"
-    write_checkpoint(again, found, tensors, found.multi, found.document, found.query, "# A model\n", found.dense)
+    write_checkpoint(again, folder, tensors, found.multi, found.document, found.query, "# A model\n", found.dense)
     for file in folder.iterdir():
         assert file.read_bytes() == (again / file.name).read_bytes(), file.name
 
@@ -201,7 +199,7 @@ def test_bad_input(source: Path, tensors: Any, tmp_path: Path, change: dict[str,
     given["tensors"] = change.get("tensors", lambda all: all)(tensors)
     with pytest.raises(AsterismError, match=message) as caught:
         write_checkpoint(tmp_path / "model", source, **given)
-    assert "writing-" not in str(caught.value)
+    assert "making-" not in str(caught.value)
     assert "\n" not in str(caught.value)
     assert os.listdir(tmp_path) == []
 
@@ -219,17 +217,11 @@ def test_a_path_that_is_taken(source: Path, tensors: Any, tmp_path: Path) -> Non
     assert os.listdir(tmp_path / "model") == []
 
 
-@pytest.fixture
-def small_disk() -> Iterator[None]:
-    """No file may have more than 64 KiB: the system refuses the rest, as on a full disk."""
-    ignored, limits = signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, limits[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    signal.signal(signal.SIGXFSZ, ignored)
-
-
-def test_a_full_disk(small_disk: None, source: Path, tensors: Any, tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match=rf"model cannot be written \({os.strerror(errno.EFBIG)}\): make room"):
+def test_a_full_disk(source: Path, tensors: Any, tmp_path: Path) -> None:
+    reason = os.strerror(errno.EFBIG)
+    with (
+        limit_file_size(1 << 16),
+        pytest.raises(CheckpointError, match=rf"model cannot be written \({reason}\): make room"),
+    ):
         write_checkpoint(tmp_path / "model", source, tensors, HEADS["linear"], DOCUMENT, QUERY, "")
     assert os.listdir(tmp_path) == []
