@@ -24,20 +24,26 @@ def solve(vectors: npt.ArrayLike, ridge: float) -> Doubles:
     """Vectors (m, d) of the items whose scores are known -> (d, m): times scores (m,), it gives the query's vector.
 
     V⁺ for ridge 0, else (VᵀV + λI)⁻¹Vᵀ with λ = ridge · the largest eigenvalue of VᵀV: the ridge means the same for
-    scores of any scale. By singular values, because V may have any rank.
+    scores of any scale. By eigenvalues of the smaller of VVᵀ and VᵀV, because V may have any rank.
     """
     values = np.asarray(vectors, np.float64)
     if not values.size:
         return np.zeros(values.shape[::-1])
-    left, sizes, right = decompose(values)
-    return np.asarray((right.T * (sizes / (sizes**2 + ridge * sizes.max(initial=0.0) ** 2))) @ left.T)
+    is_wide = values.shape[0] <= values.shape[1]
+    sizes, directions = np.linalg.eigh(values @ values.T if is_wide else values.T @ values)
+    largest = max(float(sizes[-1]), 0.0)
+    kept = sizes > (ROUNDING * max(values.shape)) ** 2 * largest
+    if not kept.any():
+        return np.zeros(values.shape[::-1])
+    inverse = (directions[:, kept] / (sizes[kept] + ridge * largest)) @ directions[:, kept].T
+    return np.asarray(values.T @ inverse if is_wide else inverse @ values.T)
 
 
-def decompose(values: Doubles) -> tuple[Doubles, Doubles, Doubles]:
-    """(m, d) -> (m, r), (r,), (r, d): singular vectors and values, without those that come from rounding."""
-    left, sizes, right = np.linalg.svd(values, full_matrices=False)
-    kept = sizes > ROUNDING * max(values.shape) * sizes.max(initial=0.0)
-    return left[:, kept], sizes[kept], right[kept]
+def find_basis(vectors: npt.ArrayLike) -> Doubles:
+    """(m, d) -> (d, r) orthonormal: a basis of all sums of the vectors, without what comes from rounding."""
+    values = np.asarray(vectors, np.float64)
+    _, sizes, right = np.linalg.svd(values, full_matrices=False)
+    return np.asarray(right[sizes > ROUNDING * max(values.shape) * sizes.max(initial=0.0)].T)
 
 
 def fit_query(vectors: npt.ArrayLike, scores: npt.ArrayLike, ridge: float) -> Floats:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from .regression import decompose, fit_query, solve
+from .regression import find_basis, fit_query, solve
 
 Floats = npt.NDArray[np.float32]
 Places = npt.NDArray[np.int64]
@@ -107,12 +107,13 @@ class FixedAnchors:
     vectors: npt.NDArray[np.floating]
     basis: npt.NDArray[np.float64]
     items: ItemVectors
+    _solved: dict[tuple[int, float], npt.NDArray[np.float32]] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def prepare(cls, places: Places, vectors: ItemVectors) -> FixedAnchors:
         """Project all vectors (n, d) on the anchors'."""
         own = np.asarray(vectors.rows[places], np.float64)
-        basis = decompose(own)[2].T
+        basis = find_basis(own)
         if basis.shape[1] >= vectors.rows.shape[1]:
             return cls(places, own, np.eye(vectors.rows.shape[1]), vectors)
         projected = np.asarray(vectors.rows @ basis.astype(vectors.rows.dtype), np.float32)
@@ -120,8 +121,11 @@ class FixedAnchors:
 
     def predict(self, scores: Floats, count: int, ridge: float) -> Floats:
         """The scores of the first `count` anchors -> the score of every place (n,)."""
-        query = self.basis.T @ (solve(self.vectors[:count], ridge) @ np.asarray(scores[:count], np.float64))
-        return self.items.predict(query.astype(np.float32))
+        key = (count, ridge)
+        if key not in self._solved:
+            self._solved.clear()  # the budget seldom changes
+            self._solved[key] = (self.basis.T @ solve(self.vectors[:count], ridge)).astype(np.float32)
+        return self.items.predict(self._solved[key] @ scores[:count])
 
 
 def search_by_anchors(asked: Asked, anchors: FixedAnchors, ridge: float, first: FirstStage) -> None:
