@@ -35,11 +35,19 @@ def command_line_docs() -> str:
 
     boxes, app.rich_markup_mode = app.rich_markup_mode, None
     try:
-        names = list(get_command(app).commands)
+        names = list_commands(get_command(app))
         pages = [_page(CliRunner(), app, name) for name in ["", *names]]
     finally:
         app.rich_markup_mode = boxes
     return INTRODUCTION + "".join(pages)
+
+
+def list_commands(group, before: str = "") -> list[str]:
+    """The names of all commands; those of a group follow its own."""
+    names = []
+    for name, command in group.commands.items():
+        names += [before + name, *(list_commands(command, f"{before}{name} ") if hasattr(command, "commands") else [])]
+    return names
 
 
 def _page(runner, app, name: str) -> str:

@@ -31,13 +31,14 @@ MAY_IMPORT = {
     "kernels": {"errors"},
     "storage": {"errors", "files", "kernels"},
     "views": {"errors", "settings", "files", "representations", "kernels", "storage"},
+    "factorised": {"errors", "settings", "files", "storage"},
     "collection": VALUES | {"files", "storage", "views"},
     "search": VALUES | {"storage", "views", "collection"},
-    "retriever": VALUES | {"terms", "models", "encoders", "storage", "views", "collection", "search"},
+    "retriever": VALUES | {"terms", "models", "encoders", "storage", "views", "factorised", "collection", "search"},
     "evaluation": VALUES | {"files", "retriever"},
     "adapters": VALUES | {"retriever"},
     "recipes": VALUES | {"files", "models", "encoders", "views", "retriever", "training"},
-    "cli": VALUES | {"files", "models", "encoders", "retriever", "evaluation", "recipes", "training"},
+    "cli": VALUES | {"files", "models", "encoders", "factorised", "retriever", "evaluation", "recipes", "training"},
 }
 HEAVY = {"torch", "transformers"}
 MAY_BE_HEAVY = {"encoders/runtimes/torch.py"}  # and training

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from .errors import AsterismError
     from .representations import LexicalWeights, Representations, TokenVectors
     from .results import Explanation, Hit, Match, Ranking
-    from .retriever import Retriever
-    from .settings import EncoderSettings, HybridSearch, TermCounting, TokenBuild, TokenSearch
+    from .retriever import FactorisedIndex, Retriever
+    from .settings import CrossSearch, EncoderSettings, HybridSearch, TermCounting, TokenBuild, TokenSearch
     from .views.hits import SearchHits
     from .views.tokens.index import TokenIndex
 
@@ -21,9 +21,11 @@ __version__ = "0.1.0"
 __all__ = [
     "AsterismError",
     "Collection",
+    "CrossSearch",
     "Document",
     "EncoderSettings",
     "Explanation",
+    "FactorisedIndex",
     "Hit",
     "HybridSearch",
     "LexicalWeights",
@@ -59,8 +61,8 @@ _HOMES = {
     "documents.reading": ("read_documents", "read_jsonl", "read_text_folder", "read_tsv"),
     "representations": ("LexicalWeights", "Representations", "TokenVectors"),
     "results": ("Explanation", "Hit", "Match", "Ranking"),
-    "retriever": ("Retriever",),
-    "settings": ("EncoderSettings", "HybridSearch", "TermCounting", "TokenBuild", "TokenSearch"),
+    "retriever": ("FactorisedIndex", "Retriever"),
+    "settings": ("CrossSearch", "EncoderSettings", "HybridSearch", "TermCounting", "TokenBuild", "TokenSearch"),
 }
 
 

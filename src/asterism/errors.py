@@ -14,6 +14,7 @@ AsterismError
 ├── EncodingError       the runtime failed on some texts
 ├── DownloadError       a model's files could not be fetched, or are not the right ones
 ├── TrainingError       a training run cannot go on
+├── ScorerError         a scorer failed on a query and a text
 ├── MissingPackage      an optional package is needed
 └── IndexFolderError    the folder cannot be used
     ├── IndexExists     the path is taken
@@ -123,6 +124,12 @@ class TrainingError(AsterismError):
     """A training run that cannot go on, or a checkpoint of it that cannot be used."""
 
     code = "training-failed"
+
+
+class ScorerError(_QuotingError):
+    """A scorer failed on a query and a text."""
+
+    code = "scorer-failed"
 
 
 class MissingPackage(AsterismError):

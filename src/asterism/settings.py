@@ -19,6 +19,7 @@ Method = Literal["colbert", "xtr", "exact", "dense", "lexical", "hybrid"]
 Fusion = Literal[
     "standard", "linear", "rrf", "m3-dense+lexical", "m3-multi", "m3-all", "m3-long-dense+lexical", "m3-long-all"
 ]
+CrossMethod = Literal["adacur", "anncur", "axn", "rerank"]
 Imputation = Literal["kth", "cluster", "zero", "none"]
 Bits = Literal[1, 2, 4, 16, 32]
 Levels = Literal["gaussian", "quantile"]
@@ -250,6 +251,38 @@ class HybridSearch(Settings):
             raise SettingError(f"calibrated is {self.calibrated!r}, expected True or False")
         if self.calibrated and self.fusion != "standard":
             raise SettingError(f"calibrated scores need fusion='standard', not {self.fusion!r}")
+
+
+@dataclass(frozen=True)
+class CrossSearch(Settings):
+    """How a scorer searches an index within a budget.
+
+    method    "adacur": in rounds, predict all scores from those known so far, ask about the best, and begin anew;
+              "anncur": the same in one round, from fixed anchor items; "axn": rounds over the dense vectors of the
+              index instead of its anchor scores, where it has them; "rerank": the best of an ordinary search
+    calls     of the scorer, for a query
+    rounds    of "adacur" and "axn"
+    first     the ordinary search that finds the first candidates; None for the default method of the index
+    ridge     of "axn", relative to the largest eigenvalue; the ridge of the others is chosen when the index is built
+    mix       of "axn": the share of the query's own dense vector in the fitted one, from 0 to 1
+    """
+
+    method: CrossMethod = "adacur"
+    calls: int = 200
+    rounds: int = 5
+    first: str | None = None
+    ridge: float = 1e-2
+    mix: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        check_choice("method", self.method, get_args(CrossMethod))
+        object.__setattr__(self, "calls", check_whole_number("calls", self.calls, 1))
+        object.__setattr__(self, "rounds", check_whole_number("rounds", self.rounds, 1, 1000))
+        object.__setattr__(self, "ridge", check_number("ridge", self.ridge, 0, 1e6))
+        object.__setattr__(self, "mix", check_number("mix", self.mix, 0, 1))
+        if not isinstance(self.first, str | None):
+            raise SettingError(f"first is a {type(self.first).__name__}, expected the name of a method")
 
 
 def _check_weights(given: Any) -> tuple[float, float, float]:

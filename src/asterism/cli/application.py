@@ -8,7 +8,22 @@ from typing import Annotated
 import typer
 
 from ..errors import AsterismError, IndexExists, InputError, NewerFormat, NotAnIndex
-from . import INTERRUPTED, add, delete, demo, evaluate, export, index, maintenance, models, pull, search, train, tune
+from . import (
+    INTERRUPTED,
+    add,
+    cross,
+    delete,
+    demo,
+    evaluate,
+    export,
+    index,
+    maintenance,
+    models,
+    pull,
+    search,
+    train,
+    tune,
+)
 from .output import accept_every_character, print_error, print_row, print_trace
 
 WRONG_USE = (InputError, IndexExists, NotAnIndex, NewerFormat)
@@ -34,6 +49,7 @@ for command in (
     demo.demo,
 ):
     app.command()(command)
+app.add_typer(cross.app, name="cross")
 
 
 def _print_version(wanted: bool) -> None:

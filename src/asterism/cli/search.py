@@ -14,6 +14,7 @@ from .output import make_console, make_visible, print_json, print_note, print_ro
 from .readability import POOR
 
 if TYPE_CHECKING:
+    from ..encoders.pair_scorer import PairScorer
     from ..results import Explanation, Match, Ranking
     from ..retriever import Retriever
     from ..settings import HybridSearch
@@ -38,6 +39,11 @@ Calibrated = Annotated[
     bool,
     describe_option("--calibrated", help="Scores from 0 to 1, to compare with a threshold or with other indexes."),
 ]
+Rerank = Annotated[
+    str | None,
+    describe_option("--rerank", metavar="MODEL", help="A cross-encoder, by folder or name, that orders the best."),
+]
+Depth = Annotated[int, describe_option("--depth", help="How many --rerank orders.", default=True)]
 Explain = Annotated[bool, describe_option("--explain", help="Show what in each document answered the query.")]
 
 
@@ -48,6 +54,8 @@ def search(
     method: MethodName = None,
     filter: Filter = None,
     calibrated: Calibrated = False,
+    rerank: Rerank = None,
+    depth: Depth = 100,
     explain: Explain = False,
     model: Model = None,
     as_json: Json = False,
@@ -66,9 +74,10 @@ def search(
             "filter": wanted,
             "settings": _calibrate(retriever) if calibrated else None,
         }
-        ranking = retriever.search(text, count, **asked)
+        ranking = retriever.search(text, count, **asked, rerank=_load_scorer(rerank), depth=depth)
         reasons = [retriever.explain(text, hit.id, k=count, **asked) for hit in ranking] if explain else []
-        readable = 1.0 if ranking.method == "lexical" else float(retriever.encoder.measure_readable([text])[0])
+        words_alone = method == "lexical" or retriever.views == ("lexical",)
+        readable = 1.0 if words_alone else float(retriever.encoder.measure_readable([text])[0])
     if unfinished:
         print_note(f"{folder} is not finished: run the same `asterism index` again")
     if readable < POOR:
@@ -82,7 +91,7 @@ def search(
     elif sys.stdout.isatty():
         print_ranking(ranking, reasons)
     else:
-        _print_plain(ranking, reasons)
+        print_plain(ranking, reasons)
 
 
 def _choose_count(k: int | None, documents: int) -> int:
@@ -99,12 +108,20 @@ def _explain_nothing(documents: int, filtered: bool, method: str) -> str:
     return "no document matches the filter" if documents and filtered else "the index has no documents to search"
 
 
+def _load_scorer(model: str | None) -> PairScorer | None:
+    if model is None:
+        return None
+    from ..encoders import load_pair_scorer
+
+    return load_pair_scorer(model, precision="int8")
+
+
 def _calibrate(retriever: Retriever) -> HybridSearch:
     """The index's own settings of hybrid search, with scores from 0 to 1."""
     return replace(retriever.fusion, calibrated=True)
 
 
-def _print_plain(ranking: Ranking, reasons: list[Explanation]) -> None:
+def print_plain(ranking: Ranking, reasons: list[Explanation]) -> None:
     """Columns separated by tabs: rank, score, id, title or text; then the lines of its explanation."""
     for i, hit in enumerate(ranking):
         shown = " ".join((hit.document.title or hit.document.text).split())[:SNIPPET]

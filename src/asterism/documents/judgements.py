@@ -41,7 +41,7 @@ def read_judged_queries(folder: str | os.PathLike[str], split: str) -> JudgedQue
     if qrels_file is None:
         raise InputError(f"{root} has no split {split!r} (qrels/{split}.tsv): {_list_splits(root)}")
     judged = _read_qrels(qrels_file)
-    queries = _read_queries(queries_file)
+    queries = read_queries(queries_file)
     for query in judged:
         if query not in queries:
             raise InputError(f"{qrels_file} judges query {query!r}, which {queries_file} does not have")
@@ -85,7 +85,7 @@ def _decode_line(line: bytes, place: str) -> str:
         raise InputError(f"{place} is not UTF-8 ({error.reason}): convert the file") from error
 
 
-def _read_queries(path: Path) -> dict[str, str]:
+def read_queries(path: Path) -> dict[str, str]:
     """Id -> text."""
     queries: dict[str, str] = {}
     for place, line in _read_lines(path):

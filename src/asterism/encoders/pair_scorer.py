@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import CheckpointError, SettingError
+from ..models.file_hashes import find_hashes
 from ..settings import LARGEST, EncoderSettings, check_whole_number, count_threads
 from ..terms.texts import check_texts
 from .batching import make_batches
@@ -87,6 +88,10 @@ class PairScorer:
             ),
         )
         self._session = OnnxSession(graph, folder, count_threads(settings.threads))
+
+    def hash_files(self) -> list[str]:
+        """The hashes of the model's files, sorted."""
+        return sorted(find_hashes(self._model.files).values())
 
     def score(self, query: str, texts: Sequence[str]) -> Floats:
         """(n,) one score for each text; higher is better. The scale depends on the model."""

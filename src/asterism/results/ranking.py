@@ -32,22 +32,28 @@ class Hit:
 class Ranking(Sequence[Hit]):
     """The hits of one query, best first, and the seconds that each stage took.
 
-    Timings are ignored when rankings are compared.
+    calls: of a scorer; None for a search without one. Timings are ignored when rankings are compared.
     """
 
     query: str
     method: str
     hits: tuple[Hit, ...]
     timings: dict[str, float] = field(default_factory=dict, compare=False)
+    calls: int | None = None
 
     @classmethod
     def from_scores(
-        cls, query: str, method: str, found: Sequence[tuple[Document, float]], timings: dict[str, float]
+        cls,
+        query: str,
+        method: str,
+        found: Sequence[tuple[Document, float]],
+        timings: dict[str, float],
+        calls: int | None = None,
     ) -> Ranking:
         """Documents with their scores, best first; a document without words, which no number scores, is no hit."""
         answers = [pair for pair in found if isfinite(pair[1])]
         hits = (Hit(rank, document.id, score, document) for rank, (document, score) in enumerate(answers, 1))
-        return cls(query, method, tuple(hits), timings)
+        return cls(query, method, tuple(hits), timings, calls)
 
     def __len__(self) -> int:
         """Hits."""
@@ -74,4 +80,5 @@ class Ranking(Sequence[Hit]):
         """The object `ranking` of schema.json; `explanations` are none, or one for each hit."""
         reasons: Sequence[Explanation | None] = explanations or [None] * len(self)
         hits = [hit.to_json(reason) for hit, reason in zip(self, reasons, strict=True)]
-        return {"query": self.query, "method": self.method, "timings": dict(self.timings), "hits": hits}
+        found = {"query": self.query, "method": self.method, "timings": dict(self.timings), "hits": hits}
+        return found if self.calls is None else found | {"calls": self.calls}

@@ -19,14 +19,17 @@ from ..collection.repair.repair import Repair
 from ..collection.writer import CollectionWriter
 from ..documents.document import Document
 from ..errors import DamagedIndex, IndexExists, InputError
+from ..factorised.scorers import CheckedScorer, Scorer
 from ..models.registry import DEFAULT
 from ..results import Explanation, Ranking
 from ..search.fusion import weigh_views
 from ..search.profile import Profile
-from ..settings import EncoderSettings, HybridSearch, TermCounting, Terms, TokenBuild, TokenSearch, View
+from ..settings import CrossSearch, EncoderSettings, HybridSearch, TermCounting, Terms, TokenBuild, TokenSearch, View
 from ..terms.languages import detect_language
 from .batches import split_batches
 from .checks import check_id, check_kind, check_progress, is_id
+from .cross_building import open_table
+from .cross_searching import CrossSearcher, KeptSearcher
 from .info import describe_index, describe_profile
 from .jobs import is_unfinished
 from .model import LazyEncoder, choose_views, describe_model, load_model, load_same_model
@@ -50,6 +53,7 @@ class Retriever:
         self._collection = collection
         self._encoder = LazyEncoder(self._load_encoder)
         self._runner = SearchRunner(collection, self._encoder)
+        self._cross = KeptSearcher(collection, self._runner)
 
     @property
     def _views(self) -> Views:
@@ -215,14 +219,28 @@ class Retriever:
         *,
         method: str | None = None,
         filter: Mapping[str, Any] | None = None,
-        settings: TokenSearch | HybridSearch | None = None,
+        settings: TokenSearch | HybridSearch | CrossSearch | None = None,
+        rerank: Scorer | None = None,
+        depth: int = 100,
     ) -> Ranking:
         """The k best of the documents that match the filter, fewer if fewer match.
 
         method: "colbert", "xtr" or "exact" over token vectors (see TokenSearch), "dense", "lexical", or "hybrid" (see
-        HybridSearch; "hybrid:rrf" names a fusion); None for hybrid, or the method of the only view.
+        HybridSearch; "hybrid:rrf" names a fusion); None for hybrid, or the method of the only view. "cross" for a
+        search by the scorer that the index has anchor scores of (see CrossSearch).
+        rerank: a scorer, such as `load_pair_scorer(...)`, that orders the `depth` best; the others are no hits.
         """
-        return self.search_many([query], k, method=method, filter=filter, settings=settings, threads=1)[0]
+        if rerank is None and method != "cross" and not isinstance(settings, CrossSearch):
+            return self.search_many([query], k, method=method, filter=filter, settings=settings, threads=1)[0]
+        searcher = self.make_cross_searcher()
+        scorer = CheckedScorer(rerank if rerank is not None else searcher.load_scorer())
+        if isinstance(settings, CrossSearch):
+            return searcher.search(query, k, scorer, settings, filter)
+        if method == "cross":
+            check_kind("settings", settings, CrossSearch | None, "CrossSearch(...)")
+            return searcher.search(query, k, scorer, CrossSearch(calls=depth), filter)
+        chosen = CrossSearch(method="rerank", calls=depth, first=method)
+        return searcher.search(query, k, scorer, chosen, filter, settings)
 
     def search_many(
         self,
@@ -309,6 +327,10 @@ class Retriever:
         """Size, shape, model and health of the index."""
         unfinished = {"unfinished": is_unfinished(self._collection)}
         return {**describe_index(self._collection, self._views), **describe_profile(self._collection), **unfinished}
+
+    def make_cross_searcher(self) -> CrossSearcher:
+        """What searches the index by a scorer, with the anchor scores that it has now."""
+        return self._cross.get(open_table(self._collection))
 
     @property
     def encoder(self) -> Encoder:

@@ -97,7 +97,7 @@ class SearchRunner:
         if needs_model(self._views, plan.views(self._views.names)):
             self._encoder()  # loaded before the time is measured
         begin = time.perf_counter()
-        encoded = self._encode(queries, plan)
+        encoded = self.encode(queries, plan)
         encoding = time.perf_counter() - begin
 
         def search(snapshot: Snapshot, eligible: Mask | None) -> SearchHits:
@@ -117,7 +117,7 @@ class SearchRunner:
         check_query(query)
         check_id(id)
         wanted = check_whole_number("k", k, 1)
-        encoded = self._encode([query], plan)
+        encoded = self.encode([query], plan)
 
         def look(snapshot: Snapshot, at: int, eligible: Mask | None) -> Seen:
             return examine(plan.ask(snapshot, encoded, eligible, 1), at, plan, wanted)
@@ -128,7 +128,7 @@ class SearchRunner:
     def share_evenly(self, queries: Sequence[str]) -> list[tuple[list[str], dict[View, npt.NDArray[np.float32]]]]:
         """See Retriever.shares."""
         plan = self.plan("hybrid", None)
-        encoded = self._encode(queries, plan)
+        encoded = self.encode(queries, plan)
         scored: list[ViewScores] = []
 
         def look(snapshot: Snapshot, eligible: Mask | None) -> SearchHits:
@@ -140,5 +140,6 @@ class SearchRunner:
         ids = [[document.id for document, _ in row.documents] for row in rows]
         return list(zip(ids, [one.shares for one in scored], strict=True))
 
-    def _encode(self, queries: Sequence[str], plan: SearchPlan) -> Representations:
+    def encode(self, queries: Sequence[str], plan: SearchPlan) -> Representations:
+        """The views of some queries that a plan needs."""
         return encode_views(queries, "query", self._views, plan.views(self._views.names), self._encoder)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.main import get_command
@@ -25,6 +26,15 @@ def sections() -> dict[str, str]:
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
+def find_commands(group: Any, before: str = "") -> dict[str, Any]:
+    """All commands by name; those of a group follow it."""
+    found = {}
+    for name, command in group.commands.items():
+        found[before + name] = command
+        found |= find_commands(command, f"{before}{name} ") if hasattr(command, "commands") else {}
+    return found
+
+
 def test_up_to_date() -> None:
     """In a process of its own, as on a narrow terminal in colours: what decides must be the script alone."""
     if f"(typer {version('typer')})" not in DOCUMENT:
@@ -38,7 +48,7 @@ def test_up_to_date() -> None:
 
 def test_every_command_and_option_is_there() -> None:
     """Whatever typer's layout."""
-    commands = get_command(app).commands
+    commands = find_commands(get_command(app))
     assert list(sections()) == ["asterism", *(f"asterism {name}" for name in commands)], ADVICE
     for name, command in commands.items():
         words = " ".join(sections()[f"asterism {name}"].split())

@@ -1,0 +1,141 @@
+"""`asterism cross build`, `search` and `info`: a cross-encoder that searches an index itself."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from .inputs import STDIN, parse_filter, read_stdin
+from .options import Folder, Json, Quiet, describe_option
+from .output import format_megabytes, print_json, print_note, print_row
+from .progress import show_progress
+from .search import Filter, QueryText, print_plain, print_ranking
+
+if TYPE_CHECKING:
+    from ..factorised.anchors import AnchorChoice
+    from ..retriever.cross_building import BuildProgress
+
+app = typer.Typer(help="Search with a cross-encoder itself, within a budget of calls.", no_args_is_help=True)
+
+CrossModel = Annotated[str, describe_option("--model", metavar="DIR", help="The cross-encoder: a folder or a name.")]
+Moved = Annotated[
+    str | None, describe_option("--model", metavar="DIR", help="Where the cross-encoder is now, if it was moved.")
+]
+Queries = Annotated[
+    Path,
+    describe_option("--queries", metavar="FILE", help="Anchor queries: a text a line, or queries.jsonl[.gz] of BEIR."),
+]
+AnchorQueries = Annotated[
+    int, describe_option("--anchor-queries", help="How many of the queries; 0 for all.", default=True)
+]
+AnchorItems = Annotated[int, describe_option("--anchor-items", help="How many documents are anchors.", default=True)]
+Anchors = Annotated[
+    str, describe_option("--anchors", help="How anchors are chosen: pivots, clusters or random.", default=True)
+]
+Seed = Annotated[int, describe_option("--seed", help="Of all choices.", default=True)]
+Halves = Annotated[bool, describe_option("--float16", help="Store scores in half the bytes.")]
+Calls = Annotated[int, describe_option("--calls", help="Pairs that the cross-encoder may score.", default=True)]
+CrossMethodName = Annotated[str, describe_option("--method", help="adacur, anncur, axn or rerank.", default=True)]
+Count = Annotated[int, describe_option("-k", help="How many documents.", default=True)]
+
+
+@app.command()
+def build(
+    folder: Folder,
+    model: CrossModel,
+    queries: Queries,
+    anchor_queries: AnchorQueries = 200,
+    anchor_items: AnchorItems = 200,
+    anchors: Anchors = "pivots",
+    seed: Seed = 1,
+    halves: Halves = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Score every document of an index for some queries. An interrupted build continues if it is started again."""
+    from ..encoders import load_pair_scorer
+    from ..factorised.scorers import CheckedScorer
+    from ..retriever import Retriever
+    from ..retriever.cross_building import build_table, read_anchor_queries
+    from ..retriever.cross_scorers import describe_scorer
+
+    asked = read_anchor_queries(queries, anchor_queries, seed)
+    with Retriever.open(folder) as retriever:
+        scorer = load_pair_scorer(model, precision="int8")
+        calls = len(asked) * len(retriever)
+        print_note(f"{len(retriever):,} documents for {len(asked):,} queries: {calls:,} calls", quiet)
+        with show_progress("scoring", calls, quiet) as show:
+
+            def report(now: BuildProgress) -> None:
+                show(now.done)
+
+            table = build_table(
+                retriever.collection,
+                CheckedScorer(scorer),
+                asked,
+                anchor_items=anchor_items,
+                anchors=cast("AnchorChoice", anchors),  # checked there
+                seed=seed,
+                precision="float16" if halves else "float32",
+                made_of=describe_scorer(model, scorer),
+                progress=report,
+            )
+    found = {"path": str(folder), "documents": len(table.numbers), "anchor_queries": table.width}
+    found |= {"anchor_items": len(table.state.anchors), "bytes": table.bytes}
+    if as_json:
+        print_json(found)
+        return
+    print_note(
+        f"{folder}: {len(table.numbers):,} documents scored, {len(table.state.anchors)} anchors, "
+        f'{format_megabytes(table.bytes)}; next: asterism cross search {folder} "a query"',
+        quiet,
+    )
+
+
+@app.command()
+def search(
+    folder: Folder,
+    query: QueryText,
+    k: Count = 10,
+    calls: Calls = 200,
+    method: CrossMethodName = "adacur",
+    filter: Filter = None,
+    model: Moved = None,
+    as_json: Json = False,
+) -> None:
+    """Search by the cross-encoder's own scores, within a budget of calls."""
+    from ..retriever import Retriever
+    from ..settings import CrossSearch
+
+    text = read_stdin() if query == STDIN else query
+    wanted = parse_filter(filter)
+    settings = CrossSearch.from_json({"method": method, "calls": calls})
+    with Retriever.open(folder) as retriever:
+        scorer = retriever.make_cross_searcher().load_scorer(model)
+        ranking = retriever.search(text, k, settings=settings, filter=wanted, rerank=scorer)
+    if as_json:
+        for hit in ranking.to_json()["hits"]:
+            print_json(hit)
+    elif sys.stdout.isatty():
+        print_ranking(ranking, [])
+    else:
+        print_plain(ranking, [])
+    print_note(f"{ranking.calls} calls, {ranking.timings.get('scorer', 0.0):.2f} s of them")
+
+
+@app.command()
+def info(folder: Folder, as_json: Json = False) -> None:
+    """Show the anchors and the scores of an index."""
+    from ..retriever import Retriever
+    from ..retriever.cross_building import describe_table
+
+    with Retriever.open(folder) as retriever:
+        found = describe_table(retriever.collection)
+    if as_json:
+        print_json(found)
+        return
+    for name, value in found.items():
+        print_row(name, value)

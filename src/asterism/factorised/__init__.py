@@ -1,0 +1,1 @@
+"""Search by a scorer that is expensive to ask: CUR factorisation and adaptive rounds."""

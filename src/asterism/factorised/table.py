@@ -1,0 +1,220 @@
+"""The scores of all anchor queries for each document, on disk: rows by document number.
+
+cross/
+  manifest.json      the anchor queries, the scorer, the segments with the size and checksum of every file; anchor items
+  segment-000001/    numbers (n,) int64, ascending · scores (n, queries) float32 or float16
+  writer.lock, writer.queue
+
+Rows are appended in blocks; each block is one commit, so that a build that is killed loses at most one. `finish` joins
+all blocks to one segment, so that an interrupted build ends with the same bytes as another.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..files.new_folders import fsync_path
+from ..storage.arrays import ArrayWriter, MappedFolder, verify_folders, write_arrays
+from ..storage.facts import Facts, FileFacts
+from ..storage.faults import damaged, report_write_errors
+from ..storage.folders import PART, make_index_folder, remove_part, sweep_parts
+from ..storage.lock import hold_writer_lock
+from ..storage.manifest import read_manifest, write_manifest
+
+KIND, VERSION = "asterism anchor scores", 1
+FOLDER = "cross"  # inside the folder of an index
+MOST_QUERIES = 1 << 16
+MOST_ROWS = 1 << 31
+PRECISIONS = ("float32", "float16")
+CHUNK = 8192  # rows that are copied at once
+
+Numbers = npt.NDArray[np.int64]
+Rows = npt.NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A committed block."""
+
+    name: str
+    rows: int
+    files: FileFacts
+
+    @classmethod
+    def from_facts(cls, facts: Facts) -> Segment:
+        """Check and read the stored entry."""
+        name = facts.text("name")
+        if not PART.fullmatch(name) or not name.startswith("segment-"):
+            raise damaged(facts.where, f"names {name[:60]!r}, expected a segment with a number")
+        return cls(name, facts.whole("rows", 1, MOST_ROWS), facts.files(["numbers.npy", "scores.npy"]))
+
+
+@dataclass(frozen=True)
+class TableState:
+    """What the manifest holds. anchors: the numbers of the anchor items, none until the build is complete.
+
+    ridge: of the regression · made_of: what the rows depend on besides the documents, as the builder describes it.
+    """
+
+    queries: tuple[str, ...]
+    precision: str
+    made_of: Mapping[str, Any]
+    next_folder: int = 1
+    segments: tuple[Segment, ...] = field(default=())
+    anchors: tuple[int, ...] = ()
+    ridge: float = 0.0
+
+    @classmethod
+    def from_facts(cls, facts: Facts) -> TableState:
+        """Check and read the content of a manifest."""
+        content = facts.content
+        queries, anchors = content.get("queries"), content.get("anchors")
+        if not isinstance(queries, list) or not all(isinstance(query, str) for query in queries):
+            raise damaged(facts.where, "has no list of anchor queries")
+        if not isinstance(anchors, list) or not all(type(number) is int for number in anchors):
+            raise damaged(facts.where, "has no list of anchor items")
+        if not 0 < len(queries) <= MOST_QUERIES:
+            raise damaged(facts.where, f"has {len(queries)} anchor queries, expected up to {MOST_QUERIES}")
+        return cls(
+            tuple(queries),
+            facts.text("precision", PRECISIONS),
+            facts.part("made_of").content,
+            facts.whole("next_folder", 1, 10**12 - 1),
+            tuple(Segment.from_facts(part) for part in facts.parts("segments")),
+            tuple(anchors),
+            facts.number("ridge", 1e6),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The content of the manifest."""
+        return {"kind": KIND, "version": VERSION, **asdict(self)}
+
+
+class ScoreTable:
+    """An open table. `numbers` (n,) and the rows of `read` are in the order of the blocks, which is ascending."""
+
+    def __init__(self, folder: Path, state: TableState) -> None:
+        """Use `create` or `open`."""
+        self.folder = folder
+        self.state = state
+        self._parts = [self._open_part(segment) for segment in state.segments]
+        arrays = [part.array("numbers", np.int64, (segment.rows,)) for part, segment in self._pairs()]
+        self.numbers: Numbers = np.concatenate([np.empty(0, np.int64), *arrays])
+        if (self.numbers[1:] <= self.numbers[:-1]).any():
+            raise damaged(folder, "has rows whose numbers are not in order")
+
+    @classmethod
+    def create(cls, folder: Path, queries: Sequence[str], precision: str, made_of: Mapping[str, Any]) -> ScoreTable:
+        """An empty table in a new folder."""
+        state = TableState(tuple(queries), precision, made_of)
+        with make_index_folder(folder) as temporary:
+            write_manifest(temporary, state.to_json())
+        return cls.open(folder)
+
+    @classmethod
+    def open(cls, folder: Path) -> ScoreTable:
+        """Open a folder; nothing in it is changed."""
+        return cls(folder, TableState.from_facts(read_manifest(folder, KIND, VERSION)))
+
+    @contextmanager
+    def writing(self) -> Iterator[TableWriter]:
+        """Hold the writer lock; the writer begins with the newest state."""
+        with hold_writer_lock(self.folder), report_write_errors(self.folder):
+            newest = ScoreTable.open(self.folder)
+            sweep_parts(self.folder, {segment.name for segment in newest.state.segments})
+            yield TableWriter(newest)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the stored scores."""
+        return np.dtype(self.state.precision)
+
+    @property
+    def width(self) -> int:
+        """Anchor queries."""
+        return len(self.state.queries)
+
+    @property
+    def bytes(self) -> int:
+        """Size of all arrays."""
+        return sum(part.bytes for part in self._parts)
+
+    def read(self) -> Rows:
+        """(n, queries) all rows; one segment is mapped, several are copied."""
+        arrays = [part.array("scores", self.dtype, (segment.rows, self.width)) for part, segment in self._pairs()]
+        return arrays[0] if len(arrays) == 1 else np.concatenate([np.empty((0, self.width), self.dtype), *arrays])
+
+    def verify(self) -> None:
+        """Read all files and compare their checksums."""
+        verify_folders(self._parts, 1)
+
+    def _open_part(self, segment: Segment) -> MappedFolder:
+        return MappedFolder(self.folder / segment.name, segment.files)
+
+    def _pairs(self) -> Iterator[tuple[MappedFolder, Segment]]:
+        return zip(self._parts, self.state.segments, strict=True)
+
+
+class TableWriter:
+    """Each call is one commit."""
+
+    def __init__(self, table: ScoreTable) -> None:
+        """Made by `ScoreTable.writing`, which holds the lock."""
+        self.table = table
+
+    def append(self, numbers: Numbers, scores: npt.NDArray[np.floating]) -> None:
+        """Rows (n, queries) of documents, whose numbers are ascending and above all others."""
+        with self._make_segment() as (name, folder):
+            files = write_arrays(folder, {"numbers": numbers, "scores": scores.astype(self.table.dtype)})
+        segment = Segment(name, len(numbers), files)
+        self._commit(segments=(*self.table.state.segments, segment))
+
+    def finish(self, kept: Numbers, anchors: Sequence[int], ridge: float) -> None:
+        """Join all blocks, keep the rows of these documents only, and store what was chosen."""
+        table = self.table
+        if len(table.state.segments) == 1 and np.isin(table.numbers, kept).all():
+            self._commit(anchors=tuple(anchors), ridge=ridge)
+            return
+        table.verify()  # damage must not get a new checksum
+        old, rows = table.state.segments, table.read()
+        places = np.flatnonzero(np.isin(table.numbers, kept))
+        if not len(places):
+            self._commit(segments=(), anchors=(), ridge=0.0)
+        else:
+            with self._make_segment() as (name, folder):
+                files = write_arrays(folder, {"numbers": table.numbers[places]})
+                with ArrayWriter(folder / "scores.npy", table.dtype, (len(places), table.width)) as writer:
+                    for start in range(0, len(places), CHUNK):
+                        writer.write(rows[places[start : start + CHUNK]])
+                    files["scores.npy"] = writer.close()
+            segment = Segment(name, len(places), files)
+            self._commit(segments=(segment,), anchors=tuple(anchors), ridge=ridge)
+        for segment in old:
+            remove_part(table.folder, segment.name)
+
+    @contextmanager
+    def _make_segment(self) -> Iterator[tuple[str, Path]]:
+        """A new folder; removed after an error."""
+        name = f"segment-{self.table.state.next_folder:06d}"
+        folder = self.table.folder / name
+        folder.mkdir()
+        try:
+            yield name, folder
+            fsync_path(folder)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+    def _commit(self, **changes: Any) -> None:
+        state = replace(self.table.state, **changes)
+        state = replace(state, next_folder=self.table.state.next_folder + 1)
+        write_manifest(self.table.folder, state.to_json())
+        self.table = ScoreTable(self.table.folder, state)

@@ -1,0 +1,229 @@
+"""Searches an index by a scorer: within a budget of calls, by exact scores."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..collection.collection import Collection
+from ..collection.snapshot import Snapshot, positions
+from ..errors import SettingError
+from ..factorised.rounds import (
+    Asked,
+    FirstStage,
+    FixedAnchors,
+    Floats,
+    ItemVectors,
+    Places,
+    search_by_anchors,
+    search_by_first_stage,
+    search_by_rounds,
+)
+from ..factorised.scorers import CheckedScorer, Scorer
+from ..factorised.table import ScoreTable
+from ..results import Ranking
+from ..search.plan import SearchPlan
+from ..settings import CrossSearch, check_whole_number
+from ..views.eligible import Mask
+from ..views.hits import SearchHits
+from .checks import check_query
+from .cross_scorers import load_described
+from .search_runner import SearchRunner, SearchSettings
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What the searches of one state share: the vectors of all its places, and the anchors among them."""
+
+    vectors: ItemVectors
+    anchors: FixedAnchors
+    ridge: float
+
+
+@dataclass(frozen=True)
+class Question:
+    """A query, who scores its answers, how, and the ordinary search that finds the first candidates."""
+
+    query: str
+    scorer: CheckedScorer
+    settings: CrossSearch
+    plan: SearchPlan
+
+
+class _Vanished(Exception):
+    """A document was deleted while the search ran, which then begins again with the newest state."""
+
+
+class CrossSearcher:
+    """The searches by a scorer in one index; `table` is None where only re-ranking is possible."""
+
+    def __init__(self, collection: Collection, runner: SearchRunner, table: ScoreTable | None) -> None:
+        """Nothing is read before the first search."""
+        self._collection = collection
+        self._runner = runner
+        self._table = table
+        self._guard = threading.Lock()
+        self._prepared: tuple[Snapshot, dict[str, Any]] | None = None
+
+    def search(
+        self,
+        query: str,
+        k: int,
+        scorer: CheckedScorer,
+        settings: CrossSearch,
+        filter: Mapping[str, Any] | None = None,
+        first: SearchSettings = None,
+    ) -> Ranking:
+        """The k best of what was scored, by exact scores; at most settings.calls of them.
+
+        first: settings of the ordinary search that finds the first candidates.
+        """
+        check_query(query)
+        wanted = check_whole_number("k", k, 1)
+        question = Question(query, scorer, settings, self._runner.plan(settings.first, first))
+        begin = time.perf_counter()
+        known: dict[int, float] = {}  # by document number: nothing is scored twice, even if the search is repeated
+        answer: list[Asked] = []
+
+        def search(snapshot: Snapshot, eligible: Mask | None) -> SearchHits:
+            asked = self._make_asked(question, snapshot, eligible, known)
+            self._run(asked, question, snapshot, eligible)
+            answer[:] = [asked]
+            return SearchHits.from_rows([asked.find_best(wanted)])
+
+        while True:
+            with suppress(_Vanished):
+                found = self._collection.find(search, filter)[0]
+                break
+        seconds = answer[0].seconds
+        seconds["other"] = time.perf_counter() - begin - sum(seconds.values())
+        return Ranking.from_scores(query, settings.method, found.documents, seconds, calls=len(known))
+
+    def uses(self, table: ScoreTable | None) -> bool:
+        """Whether this table is the same as its own."""
+        own = self._table
+        return own is table or (own is not None and table is not None and own.state == table.state)
+
+    def load_scorer(self, model: str | None = None) -> Scorer:
+        """The cross-encoder that the anchor scores were made with; `model`: where it is now, if it was moved."""
+        if self._table is None:
+            raise self._refuse_without_scores()
+        return load_described(self._table.state.made_of, self._table.folder, model)
+
+    def _make_asked(
+        self, question: Question, snapshot: Snapshot, eligible: Mask | None, known: dict[int, float]
+    ) -> Asked:
+        def ask(places: Places) -> Floats:
+            numbers = snapshot.numbers[places].tolist()
+            new = [number for number in numbers if number not in known]
+            with self._collection.reading() as reader:
+                documents = reader.documents(new)
+            if len(documents) < len(new):
+                raise _Vanished
+            texts = [documents[number].full_text for number in new]
+            known.update(zip(new, question.scorer.score(question.query, texts).tolist(), strict=True))
+            return np.array([known[number] for number in numbers], np.float32)
+
+        return Asked(ask, np.array(snapshot.kept if eligible is None else eligible, bool), question.settings.calls)
+
+    def _run(self, asked: Asked, question: Question, snapshot: Snapshot, eligible: Mask | None) -> None:
+        if asked.calls >= int(asked.eligible.sum()):  # everything can be scored
+            asked.score(np.flatnonzero(asked.eligible))
+            return
+        with asked.spend("first stage"):
+            encoded = self._runner.encode([question.query], question.plan)
+
+        def first(count: int) -> Places:
+            found: Places = question.plan.search(snapshot, encoded, count, eligible, 1).ids[0]
+            return found[found >= 0]
+
+        method, rounds = question.settings.method, question.settings.rounds
+        if method == "rerank":
+            search_by_first_stage(asked, first)
+        elif method == "axn" and snapshot.dense is not None:
+            self._search_dense(asked, question, snapshot, first)
+        else:
+            with asked.spend("prepare"):
+                prepared = self._prepare(snapshot)
+            if method == "anncur":
+                search_by_anchors(asked, prepared.anchors, prepared.ridge, first)
+            else:
+                search_by_rounds(asked, prepared.vectors, prepared.ridge, rounds, first)
+
+    def _search_dense(self, asked: Asked, question: Question, snapshot: Snapshot, first: FirstStage) -> None:
+        """AXN over the dense vectors of the index."""
+        settings, prior = question.settings, None
+        with asked.spend("prepare"):
+            vectors = self._keep(snapshot, "dense", lambda: _gather_dense(snapshot))
+            if settings.mix:
+                dense = self._runner.encode([question.query], self._runner.plan("dense", None)).dense
+                prior = None if dense is None else np.append(dense[0], np.float32(0))
+        search_by_rounds(asked, vectors, settings.ridge, settings.rounds, first, prior, settings.mix)
+
+    def _refuse_without_scores(self) -> SettingError:
+        return SettingError(
+            f"{self._collection.path} has no scores of anchor queries: build them (asterism cross build), or re-rank "
+            "an ordinary search"
+        )
+
+    def _prepare(self, snapshot: Snapshot) -> Prepared:
+        if self._table is None:
+            raise self._refuse_without_scores()
+        table = self._table
+        found: Prepared = self._keep(snapshot, "cross", lambda: _gather_scores(snapshot, table))
+        return found
+
+    def _keep(self, snapshot: Snapshot, name: str, make: Any) -> Any:
+        """What was made for this state; made again for another."""
+        with self._guard:
+            if self._prepared is None or self._prepared[0] is not snapshot:
+                self._prepared = (snapshot, {})
+            kept = self._prepared[1]
+            if name not in kept:
+                kept[name] = make()
+            return kept[name]
+
+
+class KeptSearcher:
+    """The searcher of an index; a new one when the anchor scores have changed."""
+
+    def __init__(self, collection: Collection, runner: SearchRunner) -> None:
+        """None was made yet."""
+        self._collection, self._runner = collection, runner
+        self._kept: CrossSearcher | None = None
+
+    def get(self, table: ScoreTable | None) -> CrossSearcher:
+        """The searcher for this table."""
+        if self._kept is None or not self._kept.uses(table):
+            self._kept = CrossSearcher(self._collection, self._runner, table)
+        return self._kept
+
+
+def _gather_scores(snapshot: Snapshot, table: ScoreTable) -> Prepared:
+    """The rows of the table by place."""
+    at = np.searchsorted(table.numbers, snapshot.numbers)
+    known = at < len(table.numbers)
+    known[known] = table.numbers[at[known]] == snapshot.numbers[known]
+    if known.all() and len(at) == len(table.numbers):
+        rows = np.asarray(table.read(), np.float32)
+    else:
+        rows = np.zeros((len(at), table.width), np.float32)
+        rows[known] = table.read()[at[known]]
+    vectors = ItemVectors(rows, known)
+    anchors = positions(snapshot.numbers, np.array(table.state.anchors, np.int64))
+    anchors = anchors[snapshot.kept[anchors]]  # a deleted document cannot be asked about
+    return Prepared(vectors, FixedAnchors.prepare(anchors, vectors), table.state.ridge)
+
+
+def _gather_dense(snapshot: Snapshot) -> ItemVectors:
+    """The dense vectors by place, with a last dimension of 1: scores may have any mean."""
+    parts = [np.asarray(stored.dense.vectors, np.float32) for stored in snapshot.segments if stored.dense is not None]
+    rows = np.concatenate(parts)
+    ones = np.ones((len(rows), 1), np.float32)
+    return ItemVectors(np.concatenate([rows, ones], axis=1), np.ones(len(rows), bool))

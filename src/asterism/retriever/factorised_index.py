@@ -1,0 +1,185 @@
+"""An index that is searched by a scorer itself: items, their words, and the scores of anchor queries."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from ..collection.collection import Collection
+from ..collection.kept_views import Views
+from ..documents.document import Document
+from ..errors import IndexExists, InputError
+from ..factorised.anchors import AnchorChoice
+from ..factorised.scorers import Asking, CheckedScorer, Scorer
+from ..results import Ranking
+from ..settings import CrossMethod, CrossSearch, TermCounting
+from .cross_building import Progress, add_missing_rows, build_table, check_anchor_queries, describe_table, open_table
+from .jobs import finish_job, is_unfinished, start_job
+from .retriever import Retriever
+
+JOB = {"inputs": ["items"], "model": "", "settings": {}}
+
+
+class FactorisedIndex:
+    """Searches by a scorer within a budget of calls. Made by `build` and `open`."""
+
+    def __init__(self, retriever: Retriever, scorer: Scorer, asking: Asking | None = None) -> None:
+        """Use `build` or `open`; or give an index of your own whose documents are the items."""
+        self.retriever = retriever
+        self._scorer = CheckedScorer(scorer, asking)
+
+    @classmethod
+    def build(
+        cls,
+        scorer: Scorer,
+        items: Iterable[str | Document],
+        anchor_queries: Sequence[str],
+        path: str | os.PathLike[str],
+        *,
+        anchor_items: int = 200,
+        anchors: AnchorChoice = "pivots",
+        seed: int = 1,
+        precision: str = "float32",
+        model: str | os.PathLike[str] | None = None,
+        asking: Asking | None = None,
+        progress: Progress | None = None,
+    ) -> FactorisedIndex:
+        """Index the items, and score all of them for each anchor query: as many calls as items times queries.
+
+        items: texts, whose ids are their positions, or Documents. anchor_queries: queries as they will be asked.
+        anchors: how anchor items are chosen: "pivots" (QR with pivoting), "clusters" or "random", by `seed`.
+        model: also keep the views of a model, for the first candidates and for method "axn"; None for words alone.
+        The scores are committed block by block; called again with the same arguments, an interrupted build goes on.
+        """
+        checked = CheckedScorer(scorer, asking)
+        check_anchor_queries(anchor_queries)
+        retriever = _open_items(Path(path), items, model)
+        build_table(
+            retriever.collection,
+            checked,
+            anchor_queries,
+            anchor_items=anchor_items,
+            anchors=anchors,
+            seed=seed,
+            precision=precision,
+            progress=progress,
+        )
+        return cls(retriever, scorer, asking)
+
+    @classmethod
+    def open(
+        cls, path: str | os.PathLike[str], scorer: Scorer | None = None, asking: Asking | None = None
+    ) -> FactorisedIndex:
+        """Open an index with the scorer that it was built with; None for a cross-encoder that it knows."""
+        retriever = Retriever.open(path)
+        return cls(retriever, scorer if scorer is not None else retriever.make_cross_searcher().load_scorer(), asking)
+
+    def search(
+        self,
+        query: str,
+        k: int = 10,
+        *,
+        calls: int = 200,
+        method: CrossMethod = "adacur",
+        filter: Mapping[str, Any] | None = None,
+        settings: CrossSearch | None = None,
+    ) -> Ranking:
+        """The k best items among those that `calls` calls of the scorer reached, with exact scores.
+
+        method: "anncur", "adacur", "axn" or "rerank"; see CrossSearch, which has more settings.
+        """
+        chosen = settings or CrossSearch(method=method, calls=calls)
+        return self.retriever.make_cross_searcher().search(query, k, self._scorer, chosen, filter)
+
+    def add(self, items: Iterable[Document], *, update: bool = False, progress: Progress | None = None) -> int:
+        """Add items: as many calls for each as there are anchor queries. Returns how many were added."""
+        added = self.retriever.add(items, update=update)
+        self._score_missing(progress)
+        return added
+
+    def delete(self, ids: Iterable[str]) -> int:
+        """Delete items; their scores go with the next `compact`."""
+        return self.retriever.delete(ids)
+
+    def compact(self) -> None:
+        """Drop what deleted items left behind."""
+        self.retriever.compact()
+        table = open_table(self.retriever.collection)
+        if table is not None:
+            with table.writing() as writer:
+                numbers = self.retriever.collection.snapshot().numbers
+                writer.finish(numbers, table.state.anchors, table.state.ridge)
+
+    def __len__(self) -> int:
+        """Items."""
+        return len(self.retriever)
+
+    def info(self) -> dict[str, Any]:
+        """Documents, anchors and sizes."""
+        return describe_table(self.retriever.collection)
+
+    def check(self) -> None:
+        """Read every file and compare its checksum; raises DamagedIndex for the first that is wrong."""
+        self.retriever.check()
+        table = open_table(self.retriever.collection)
+        if table is not None:
+            table.verify()
+
+    def close(self) -> None:
+        """Close the files."""
+        self.retriever.close()
+
+    def __enter__(self) -> FactorisedIndex:
+        """For use in a with statement."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
+
+    def _score_missing(self, progress: Progress | None) -> None:
+        table = open_table(self.retriever.collection)
+        if table is not None:
+            with table.writing() as writer:
+                add_missing_rows(self.retriever.collection, self._scorer, writer, progress)
+
+
+def _open_items(path: Path, items: Iterable[str | Document], model: str | os.PathLike[str] | None) -> Retriever:
+    """A new index of the items; one whose build was interrupted is continued."""
+    if os.path.lexists(path):
+        retriever = Retriever.open(path)
+        if not is_unfinished(retriever.collection) and _is_complete(retriever):
+            raise IndexExists(f"{path} exists already: open it, or remove it first")
+    else:
+        documents = _to_documents(items)
+        first = next(documents, None)  # before a folder is made
+        if first is None:
+            raise InputError("there are no items, expected some texts or Documents")
+        items = chain([first], documents)
+        retriever = _create_words_index(path) if model is None else Retriever.create(path, model)
+        start_job(retriever.collection, JOB)
+    if is_unfinished(retriever.collection):
+        retriever.add(retriever.missing(_to_documents(items)))
+        finish_job(retriever.collection)
+    return retriever
+
+
+def _create_words_index(path: Path) -> Retriever:
+    return Retriever(Collection.create(path, Views(lexical="words", counting=TermCounting()), {}))
+
+
+def _is_complete(retriever: Retriever) -> bool:
+    table = open_table(retriever.collection)
+    return table is not None and bool(table.state.anchors)
+
+
+def _to_documents(items: Iterable[str | Document]) -> Iterator[Document]:
+    if isinstance(items, str):
+        raise InputError("items is one text, expected a list of texts or Documents")
+    for number, item in enumerate(items):
+        if not isinstance(item, str | Document):
+            raise InputError(f"item {number} is a {type(item).__name__}, expected a text or a Document")
+        yield item if isinstance(item, Document) else Document(str(number), item)
