@@ -19,6 +19,7 @@ from asterism.training import trainer
 from asterism.training.batches import BatchDrawer
 from asterism.training.dev_score import measure_mrr
 from asterism.training.examples import Example, read_training_set
+from asterism.training.late_interaction import LateInteraction
 from asterism.training.model import make_model
 from asterism.training.saving import CHECKPOINT, save_state
 from asterism.training.settings import RunSettings
@@ -99,7 +100,7 @@ def test_a_loss_that_is_not_a_number(model: Path, pairs: Path, tmp_path: Path) -
     data, checkpoint = read_training_set(pairs), open_checkpoint(model)
     texts = TrainingTexts(checkpoint, settings.model, data.queries, data.passages)
     made = make_model(checkpoint, settings.model, 1)
-    run = trainer.Run(made, texts, data, settings, tmp_path)
+    run = trainer.Run(LateInteraction(checkpoint, made, texts, settings.loss), data, settings, tmp_path)
     with torch.no_grad():
         made.projection.weight[0, 0] = float("nan")
     message = r"the loss is nan in step 1, expected a number: lower run\.rate, now 0\.001.* there is no checkpoint yet"
@@ -115,7 +116,7 @@ def test_a_gradient_that_is_not_a_number(model: Path, pairs: Path, tmp_path: Pat
     made = make_model(checkpoint, settings.model, 1)
     made.projection.weight.register_hook(lambda gradient: gradient * float("inf"))
     with pytest.raises(TrainingError, match=r"the norm of the gradient is (nan|inf) in step 1, expected a number"):
-        trainer.Run(made, texts, data, settings, tmp_path).train()
+        trainer.Run(LateInteraction(checkpoint, made, texts, settings.loss), data, settings, tmp_path).train()
     assert torch.isfinite(made.projection.weight).all()
 
 

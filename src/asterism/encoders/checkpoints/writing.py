@@ -61,24 +61,30 @@ def write_checkpoint(
 
 
 def write_pair_model(
-    folder: Path, source: Path, tensors: Tensors, head: Layers | Markers, length: int, card: str
+    folder: Path,
+    source: Path,
+    tensors: Tensors,
+    layers: Layers | None,
+    markers: Markers | None,
+    length: int,
+    card: str,
 ) -> None:
     """Write the new folder of a cross-encoder: all of it, or nothing.
 
-    source   the folder with config.json and tokenizer that the training began with
-    tensors  the transformer's weights by their names in transformers, written as float32
-    head     layers over [CLS], or markers
-    length   tokens of a pair
-    card     the text of README.md
+    source           the folder with config.json and tokenizer that the training began with
+    tensors          the transformer's weights by their names in transformers, written as float32
+    layers, markers  one of them: layers over [CLS], or the ids of markers
+    length           tokens of a pair
+    card             the text of README.md
     """
     with make_model_folder(folder) as inside:
         tokenizer = write_transformer(inside, source, tensors, ())
         heads: dict[str, Any] = {}
         pair: dict[str, Any] = {"length": length}
-        if isinstance(head, Markers):
-            pair["markers"] = [require_token(tokenizer, number, "a marker") for number in astuple(head)]
-        else:
-            pair["layers"] = _describe_layers("pair", head, heads)
+        if layers is not None:
+            pair["layers"] = _describe_layers("pair", layers, heads)
+        if markers is not None:
+            pair["markers"] = [require_token(tokenizer, number, "a marker") for number in astuple(markers)]
         _write_rest(inside, {"pair": pair}, heads, card)
         open_pair_model(inside)  # refuses what could not be loaded
 
