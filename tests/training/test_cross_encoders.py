@@ -101,7 +101,7 @@ def test_the_loss_by_hand(model: Path, tmp_path: Path, form: Form, contrast: flo
             q = np.exp([student[place] for place in known])
             p, q = p / p.sum(), q / q.sum()
             total += distillation * float((p * np.log(p / q)).sum())
-    assert float(learner.compute_loss(part)) == pytest.approx(total / 6, abs=1e-4)
+    assert learner.compute_loss(part).item() == pytest.approx(total / 6, abs=1e-4)
 
 
 def test_relevant_passages_do_not_compete(model: Path) -> None:
@@ -109,13 +109,11 @@ def test_relevant_passages_do_not_compete(model: Path) -> None:
     twice = TrainingSet(DATA.queries, DATA.passages, [Example(0, (1,), (2, 3)), Example(0, (2,), (4, 5))])
     without = TrainingSet(DATA.queries, DATA.passages, [Example(0, (1,), (3,)), Example(0, (2,), (4, 5))])
     learner = make_cross_encoder(model, "cls", DATA)
-    found = float(learner.compute_loss(BatchDrawer(twice.examples, 30, 2, 2, 1).draw(0)))
-    (first,) = (one for one in without.examples if one.positives == (1,))
-    with torch.inference_mode():
-        alone = [
-            float(learner.compute_loss(BatchDrawer([one], 30, len(one.negatives), 1, 1).draw(0)))
-            for one in (first, without.examples[1])
-        ]
+    found = learner.compute_loss(BatchDrawer(twice.examples, 30, 2, 2, 1).draw(0)).item()
+    alone = [
+        learner.compute_loss(BatchDrawer([one], 30, len(one.negatives), 1, 1).draw(0)).item()
+        for one in without.examples
+    ]
     assert found == pytest.approx(sum(alone) / 2, abs=1e-5)
 
 
@@ -194,9 +192,9 @@ def test_a_cross_encoder_is_no_encoder(model: Path, tmp_path: Path, pairs: Path)
 # --- the loop ---
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_it_learns(model: Path, pairs: Path, tmp_path: Path, form: str) -> None:
-    recipe = make_recipe(form, model, pairs, "run.steps=40", "run.dropout=0")
+@pytest.mark.parametrize(("form", "rate"), [("cls", 3e-3), ("emb", 1e-3)])
+def test_it_learns(model: Path, pairs: Path, tmp_path: Path, form: str, rate: float) -> None:
+    recipe = make_recipe(form, model, pairs, "run.steps=40", "run.dropout=0", f"run.rate={rate}")
     done = run_recipe(recipe, tmp_path / "x")
     assert np.mean(done.losses[-5:]) < 0.8 * np.mean(done.losses[:5])
     lines = [json.loads(line) for line in (tmp_path / "x" / "log.jsonl").read_text().splitlines()]
