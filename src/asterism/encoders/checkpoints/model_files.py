@@ -73,7 +73,7 @@ def write_settings(file: Path, settings: object) -> None:
 
 def _find_words(tensors: Tensors) -> npt.NDArray[Any]:
     """(vocabulary, hidden) the word embeddings of a BERT or a T5."""
-    for name in (WORDS, "shared.weight"):
+    for name in (WORDS, f"bert.{WORDS}", "shared.weight"):  # the second is a classifier's
         if name in tensors:
             return np.asarray(tensors[name])
     raise InputError(f"the tensors have no {WORDS!r}, expected those of a model of transformers")

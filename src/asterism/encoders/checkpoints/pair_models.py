@@ -18,7 +18,7 @@ from ..pairs import SHORTEST_PAIR, Markers
 from ..tokens import TextTokenizer
 from .checkpoint import Transformer, open_transformer, refuse_foreign_ids, refuse_unknown, translate_errors
 from .layouts import asterism
-from .settings import read_strings, read_whole, shorten
+from .settings import read_json, read_strings, read_whole, shorten
 from .size_limits import LONGEST_TEXT
 from .weights.files import open_weights
 from .weights.tensors import Weights
@@ -37,6 +37,14 @@ class PairModel:
     length: int
     layers: Layers | None
     markers: Markers | None
+
+
+def is_pair_model(folder: Path) -> bool:
+    """Whether a folder of our own layout is a cross-encoder and nothing else."""
+    if not asterism.recognises(folder):
+        return False
+    with translate_errors(folder, asterism.FAMILY):
+        return asterism.is_of_pairs(read_json(folder / asterism.SETTINGS))
 
 
 def open_pair_model(folder: Path) -> PairModel:

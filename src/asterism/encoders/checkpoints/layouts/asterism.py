@@ -64,7 +64,7 @@ def recognises(folder: Path) -> bool:
 def read(folder: Path) -> Checkpoint:
     """Backbone, rules and heads."""
     settings, backbone, heads = open_parts(folder)
-    if "pair" in settings and "document" not in settings:
+    if is_of_pairs(settings):
         raise CheckpointError(f"{folder} is a cross-encoder, expected a model of texts: use load_pair_scorer for it")
     weights = open_weights(backbone)
     transformer = open_transformer(backbone, weights)
@@ -98,6 +98,11 @@ def read(folder: Path) -> Checkpoint:
     )
     reader.refuse_unused()
     return checkpoint
+
+
+def is_of_pairs(settings: Mapping[str, Any]) -> bool:
+    """Whether it is a cross-encoder, which has no rules for single texts."""
+    return "pair" in settings and "document" not in settings
 
 
 def open_parts(folder: Path) -> tuple[dict[str, Any], Path, Weights]:
