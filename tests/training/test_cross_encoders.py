@@ -32,28 +32,10 @@ from asterism.training.settings import (
 )
 from tests import layouts
 from tests.training.test_trainer import Stopped, stop_after
+from tests.training.tiny import make_recipe
 
 FORMS: list[Form] = ["cls", "emb"]
 WORDY = [text for text in layouts.TEXTS if text.strip()]
-SMALL = (
-    "data.dev_share=0.15",
-    "model.length=48",
-    "run.batch=8",
-    "run.negatives=3",
-    "run.steps=8",
-    "run.rate=1e-3",
-    "run.evaluate_every=4",
-    'run.precision="float32"',
-    "run.threads=1",
-    "negatives.ranking=lexical",
-    "negatives.count=5",
-    "negatives.depth=20",
-)
-
-
-def make_recipe(form: str, model: Path, pairs: Path, *changes: str) -> Recipe:
-    given = (f"model.backbone={model}", f"negatives.model={model}", f'data.train=["{pairs}"]')
-    return read_recipe(f"cross_{form}", (*given, *SMALL, *changes))
 
 
 def make_cross_encoder(
@@ -186,7 +168,7 @@ def test_a_cross_encoder_is_no_encoder(model: Path, tmp_path: Path, pairs: Path)
     with pytest.raises(CheckpointError, match=message):
         load_encoder(tmp_path / "out")
     with pytest.raises(CheckpointError, match=message):
-        run_recipe(make_recipe("cls", tmp_path / "out", pairs), tmp_path / "x")
+        run_recipe(make_recipe("cross_cls", tmp_path / "out", pairs), tmp_path / "x")
 
 
 # --- the loop ---
@@ -194,7 +176,7 @@ def test_a_cross_encoder_is_no_encoder(model: Path, tmp_path: Path, pairs: Path)
 
 @pytest.mark.parametrize(("form", "rate"), [("cls", 3e-3), ("emb", 1e-3)])
 def test_it_learns(model: Path, pairs: Path, tmp_path: Path, form: str, rate: float) -> None:
-    recipe = make_recipe(form, model, pairs, "run.steps=40", "run.dropout=0", f"run.rate={rate}")
+    recipe = make_recipe(f"cross_{form}", model, pairs, "run.steps=40", "run.dropout=0", f"run.rate={rate}")
     done = run_recipe(recipe, tmp_path / "x")
     assert np.mean(done.losses[-5:]) < 0.8 * np.mean(done.losses[:5])
     lines = [json.loads(line) for line in (tmp_path / "x" / "log.jsonl").read_text().splitlines()]
@@ -219,7 +201,7 @@ def test_it_learns(model: Path, pairs: Path, tmp_path: Path, form: str, rate: fl
 def test_a_resumed_run_has_the_same_losses(
     model: Path, pairs: Path, tmp_path: Path, form: str, changes: tuple[str, ...]
 ) -> None:
-    recipe = make_recipe(form, model, pairs, *changes)
+    recipe = make_recipe(f"cross_{form}", model, pairs, *changes)
     whole = run_recipe(recipe, tmp_path / "whole")
     for step in (1, 6):  # before the first checkpoint, and after it
         with pytest.raises(Stopped):
@@ -250,7 +232,7 @@ def test_frozen_layers_stay_as_they_are(model: Path, tmp_path: Path) -> None:
 
 
 def test_no_negatives(model: Path, pairs: Path, tmp_path: Path) -> None:
-    recipe = make_recipe("cls", model, pairs, 'negatives.ranking=""')
+    recipe = make_recipe("cross_cls", model, pairs, 'negatives.ranking=""')
     with pytest.raises(InputError, match="no example has hard negatives, from which a cross-encoder learns, expected"):
         run_recipe(recipe, tmp_path / "x")
 
@@ -262,7 +244,9 @@ def test_negatives_of_the_data(model: Path, tmp_path: Path) -> None:
         line["neg"] = f"a fox {number}"
     file = tmp_path / "pairs.jsonl"
     file.write_text("\n".join(map(json.dumps, lines)))
-    done = run_recipe(make_recipe("emb", model, file, 'negatives.ranking=""', "data.dev_share=0.5"), tmp_path / "x")
+    done = run_recipe(
+        make_recipe("cross_emb", model, file, 'negatives.ranking=""', "data.dev_share=0.5"), tmp_path / "x"
+    )
     assert done.best_score is not None
 
 
@@ -283,16 +267,16 @@ def test_a_backbone_that_does_not_fit(
     assert callable(backbone)
     folder = backbone(tmp_path / "model")
     with pytest.raises(SettingError, match=message):
-        run_recipe(make_recipe(form, folder, pairs, change), tmp_path / "x")
+        run_recipe(make_recipe(f"cross_{form}", folder, pairs, change), tmp_path / "x")
     assert not (tmp_path / "x.run" / "examples.jsonl").exists()
 
 
 def test_a_checkpoint_of_another_kind(model: Path, pairs: Path, tmp_path: Path) -> None:
-    cross = make_recipe("cls", model, pairs)
+    cross = make_recipe("cross_cls", model, pairs)
     with pytest.raises(Stopped):
         run_recipe(cross, tmp_path / "x", report=stop_after(5))
     with pytest.raises(TrainingError, match=r"is of another run: model\.form was 'cls' and is 'emb'"):
-        run_recipe(make_recipe("emb", model, pairs), tmp_path / "x")
+        run_recipe(make_recipe("cross_emb", model, pairs), tmp_path / "x")
     tokens = read_recipe(
         "colbert", [f"model.backbone={model}", f'data.train=["{pairs}"]', "data.dev_queries=100", "run.negatives=1"]
     )

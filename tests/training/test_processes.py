@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.training.tiny import SMALL, write_pairs
+from tests.training.tiny import SMALL, SMALL_PAIRS, write_pairs
 
 DRIVER = """
 import sys
@@ -75,19 +75,24 @@ def test_two_processes_have_the_gradient_of_one(model: Path, pairs: Path, tmp_pa
         assert float((gradient - together[name]).abs().max()) < 1e-5, name
 
 
-def test_a_recipe_on_two_processes(model: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("recipe", "changes"),
+    [("colbertv2", (*SMALL, "run.refresh_every=2")), ("cross_emb", (*SMALL_PAIRS, "negatives.teacher=hybrid"))],
+    ids=["colbertv2", "cross_emb"],
+)
+def test_a_recipe_on_two_processes(model: Path, tmp_path: Path, recipe: str, changes: tuple[str, ...]) -> None:
     """With fewer examples than both batches take, 11 of them, a teacher and new negatives on the way."""
     pairs = write_pairs(tmp_path / "few.jsonl", 12)
     settings = [
-        *(f"model.backbone={model}", f"negatives.model={model}", f'data.train=["{pairs}"]', *SMALL),
-        *("data.dev_share=0.2", "run.steps=4", "run.evaluate_every=2", "run.refresh_every=2", "negatives.depth=8"),
+        *(f"model.backbone={model}", f"negatives.model={model}", f'data.train=["{pairs}"]', *changes),
+        *("data.dev_share=0.2", "run.steps=4", "run.evaluate_every=2", "negatives.depth=8"),
         *("negatives.ranking=lexical", "negatives.count=3"),
     ]
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "--no-python"]
     given = [
         str(Path(sys.executable).with_name("asterism")),
         "train",
-        "colbertv2",
+        recipe,
         "--to",
         str(tmp_path / "x"),
         "--json",

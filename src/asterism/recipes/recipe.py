@@ -38,7 +38,7 @@ class DataSettings(Settings):
     train         BEIR folders, or jsonl files with query, pos, neg (pos_scores, neg_scores)
     split         of the BEIR folders
     dev_share     of the queries, kept apart to choose the best weights; 0 for none
-    dev_queries, dev_passages   at most so many are ranked in an evaluation
+    dev_queries, dev_passages   at most so many are ranked in an evaluation; a cross-encoder has candidates instead
     """
 
     train: tuple[str, ...] = ()
