@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import resource
 from collections.abc import Callable
@@ -15,13 +16,13 @@ import torch
 from asterism.encoders.checkpoints.layouts import open_checkpoint
 from asterism.errors import CheckpointError, InputError, SettingError, TrainingError
 from asterism.recipes.run import run_recipe
-from asterism.training import trainer
+from asterism.training import saving, trainer
 from asterism.training.batches import BatchDrawer
 from asterism.training.dev_score import measure_mrr
 from asterism.training.examples import Example, read_training_set
 from asterism.training.late_interaction import LateInteraction
 from asterism.training.model import make_model
-from asterism.training.saving import CHECKPOINT, save_state
+from asterism.training.saving import CHECKPOINT, load_state, save_state
 from asterism.training.settings import RunSettings
 from asterism.training.texts import TrainingTexts
 from tests import layouts
@@ -189,6 +190,22 @@ def test_a_full_disk_leaves_the_checkpoint_whole(tmp_path: Path) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert file.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == [CHECKPOINT]
+
+
+def test_ctrl_c_while_a_checkpoint_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch makes another error of it."""
+    file = tmp_path / CHECKPOINT
+    save_state(file, {"step": 1})
+
+    class Interrupted(io.FileIO):
+        def write(self, _: Any) -> int:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(saving, "open", Interrupted, raising=False)
+    with pytest.raises(KeyboardInterrupt):
+        save_state(file, {"weights": torch.zeros(100_000)})
+    assert load_state(file) == {"step": 1}
     assert [path.name for path in tmp_path.iterdir()] == [CHECKPOINT]
 
 
