@@ -116,7 +116,7 @@ class PairModelSettings(BackboneSettings):
         super().__post_init__()
         self._check({"length": (SHORTEST_PAIR, LONGEST_ROW)}, {})
         markers = self.markers or (MARKERS if self.form == "emb" else ())
-        if isinstance(markers, str) or not all(isinstance(token, str) and token for token in markers):
+        if not isinstance(markers, list | tuple) or not all(isinstance(token, str) and token for token in markers):
             raise SettingError(f"markers is {markers!r}, expected a list of three tokens")
         if self.form != "emb" and markers:
             raise SettingError(f"markers is {list(markers)}, but only the form 'emb' has markers: remove them")
