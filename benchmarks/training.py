@@ -70,9 +70,9 @@ def prepare(data: Path, out: Path) -> None:
     from asterism.encoders.checkpoints.exporting import export_model
     from asterism.encoders.checkpoints.layouts import open_checkpoint
     from asterism.models.registry import find_or_fetch_model
-    from asterism.recipes.run import write_model
     from asterism.training.batches import BatchDrawer
     from asterism.training.examples import Example, read_training_set
+    from asterism.training.late_interaction import LateInteraction
     from asterism.training.model import make_model
     from asterism.training.texts import TrainingTexts
 
@@ -101,11 +101,13 @@ def prepare(data: Path, out: Path) -> None:
             for query, (positive, negative) in zip(part.queries, part.documents, strict=True):
                 texts = {"positive": whole.passages[positive], "negative": whole.passages[negative]}
                 lines.write(json.dumps({"query": whole.queries[query], **texts}) + "\n")
-    settings = make_recipe().training.model
-    checkpoint = open_checkpoint(find_or_fetch_model(settings.backbone))
-    texts = TrainingTexts(checkpoint, settings, ["a"], ["b"])
+    settings = make_recipe().training
+    checkpoint = open_checkpoint(find_or_fetch_model(settings.model.backbone))
+    texts = TrainingTexts(checkpoint, settings.model, ["a"], ["b"])
     if not (out / "model").exists():
-        write_model(out / "model", checkpoint, make_model(checkpoint, settings, 1), texts, "")
+        LateInteraction(checkpoint, make_model(checkpoint, settings.model, 1), texts, settings.loss).write(
+            out / "model", ""
+        )
         for layout in ("pylate", "sentence-transformers"):
             export_model(out / "model", out / layout, layout)
             config = json.loads((out / layout / "config.json").read_text())
@@ -118,8 +120,7 @@ def train_ours(out: Path, train_layers: int, clock: Clock) -> list[float]:
 
     from asterism.encoders.checkpoints.layouts import open_checkpoint
     from asterism.training.examples import Example, TrainingSet
-    from asterism.training.model import make_model
-    from asterism.training.texts import TrainingTexts
+    from asterism.training.making import make_learner
     from asterism.training.trainer import Run
 
     found = json.loads((out / "examples.json").read_text())
@@ -127,12 +128,9 @@ def train_ours(out: Path, train_layers: int, clock: Clock) -> list[float]:
     data = TrainingSet(found["queries"], found["passages"], examples)
     settings = make_recipe(train_layers).training
     checkpoint = open_checkpoint(out / "model")  # its own projection is the start
-    texts = TrainingTexts(checkpoint, settings.model, data.queries, data.passages)
     with tempfile.TemporaryDirectory(dir=out) as folder:
-        if train_layers:
-            texts.freeze(Path(folder) / "states", THREADS)
-        model = make_model(checkpoint, settings.model, 1)
-        run = Run(model, texts, data, settings, Path(folder) / "run")
+        learner = make_learner(checkpoint, settings, data, Path(folder) / "states", lambda _: None)
+        run = Run(learner, data, settings, Path(folder) / "run")
         return run.train(report=lambda _: clock.stamp()).losses
 
 

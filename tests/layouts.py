@@ -413,6 +413,18 @@ def emb_cross_encoder(folder: Path) -> Path:
     return folder
 
 
+def cls_cross_encoder(folder: Path, layers: list[Any]) -> Path:
+    """Our own layout with layers over [CLS], named `inner` (hidden to hidden) and `score` (hidden to 1)."""
+    size = wordpiece(folder)
+    write_json(folder / "config.json", bert_config(size, 64))
+    save_weights(folder / "model.safetensors", bert_weights(size, 64, 2))
+    shapes = {"inner.weight": (HIDDEN, HIDDEN), "inner.bias": (HIDDEN,), "score.weight": (1, HIDDEN)}
+    save_weights(folder / "heads.safetensors", {name: numbers(name, shape) for name, shape in shapes.items()})
+    pair = {"length": 48, "layers": layers}
+    write_json(folder / "asterism.json", {"format": 1, "backbone": {"folder": "."}, "pair": pair})
+    return folder
+
+
 def full_constant_pooling(folder: Path) -> Path:
     """Our own layout with the paper's full matrix: 12 positions of 16 dimensions to 4 vectors."""
     size = wordpiece(folder)

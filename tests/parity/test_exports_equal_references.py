@@ -12,7 +12,7 @@ import asterism
 from asterism.encoders.checkpoints.exporting import export_model
 from tests import layouts
 
-from .references import TEXTS, multi_vector_modules, pylate
+from .references import PAIRS, TEXTS, multi_vector_modules, pylate
 
 TOLERANCE = 1e-4
 EXPANDED = {"length": 16, "marker": "[unused0]", "expand_to": 16, "filler": "[MASK]"}
@@ -74,3 +74,20 @@ def test_pylate_folder_in_sentence_transformers(name: str, tmp_path: Path) -> No
     folder = layouts.linear_heads(tmp_path / "model", **SECTIONS[name])
     export_model(folder, tmp_path / "export", "pylate")
     compare(folder, multi_vector_modules(tmp_path / "export"))
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("layers", [1, 2])
+def test_cross_encoder(layers: int, tmp_path: Path) -> None:
+    """CrossEncoder gives the scores as they are, for pairs that fit."""
+    pytest.importorskip("sentence_transformers", minversion="6")
+    from sentence_transformers import CrossEncoder
+
+    listed = [{"linear": "inner", "activation": "tanh"}, {"linear": "score"}][-layers:]
+    folder = layouts.cls_cross_encoder(tmp_path / "model", listed)
+    export_model(folder, tmp_path / "export", "sentence-transformers")
+    theirs = CrossEncoder(str(tmp_path / "export"), device="cpu")
+    assert theirs.max_seq_length == 48
+    scorer = asterism.load_pair_scorer(folder)
+    found = [scorer.score(query, [text])[0] for query, text in PAIRS[:8]]
+    np.testing.assert_allclose(found, theirs.predict(PAIRS[:8]), atol=TOLERANCE)

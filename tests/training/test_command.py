@@ -11,7 +11,7 @@ from pathlib import Path
 
 from scripts.json_docs import COMMANDS
 
-from tests.training.tiny import SMALL
+from tests.training.tiny import SMALL, SMALL_PAIRS
 
 COMMAND = [str(Path(sys.executable).with_name("asterism")), "train"]
 
@@ -29,6 +29,13 @@ def test_json(model: Path, pairs: Path, tmp_path: Path) -> None:
     done = run(*list_arguments(model, pairs, tmp_path / "x"), "--json", "--quiet")
     assert (done.returncode, done.stderr) == (0, "")
     assert list(json.loads(done.stdout)) == COMMANDS["train"].split()
+
+
+def test_a_cross_encoder(model: Path, pairs: Path, tmp_path: Path) -> None:
+    given = (f"model.backbone={model}", *SMALL_PAIRS)
+    done = run("cross_cls", "--data", str(pairs), "--to", str(tmp_path / "x"), *(f"--set={one}" for one in given))
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.endswith(f"; next: asterism.load_pair_scorer('{tmp_path / 'x'}').score(QUERY, TEXTS)\n")
 
 
 def test_wrong_use_is_one_line(model: Path, pairs: Path, tmp_path: Path) -> None:

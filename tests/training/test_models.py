@@ -15,10 +15,11 @@ import torch
 from asterism import load_encoder
 from asterism.encoders.checkpoints.checkpoint import Checkpoint
 from asterism.encoders.checkpoints.layouts import open_checkpoint
-from asterism.recipes.run import run_recipe, write_model
+from asterism.recipes.run import run_recipe
+from asterism.training.late_interaction import LateInteraction
 from asterism.training.model import LateInteractionModel, make_model
 from asterism.training.optimiser import set_dropout
-from asterism.training.settings import ModelSettings
+from asterism.training.settings import LossSettings, ModelSettings
 from asterism.training.texts import TrainingTexts
 from tests import layouts
 from tests.training.tiny import make_recipe
@@ -52,7 +53,7 @@ def compare_with_encoder(
     """Write the model, read it without torch, and compare all vectors."""
     made.eval()
     texts = TrainingTexts(checkpoint, settings, WORDY, WORDY)
-    write_model(folder, checkpoint, made, texts, "a card")
+    LateInteraction(checkpoint, made, texts, LossSettings()).write(folder, "a card")
     encoder = load_encoder(folder, long="truncate")
     with torch.inference_mode():
         for encode, read in (
@@ -71,7 +72,8 @@ def test_long_documents_are_read_in_windows(model: Path, tmp_path: Path, shape: 
     settings = ModelSettings(str(model), dimensions=12, query_length=16, document_length=12, **SHAPES[shape])
     checkpoint = open_checkpoint(model)
     texts = TrainingTexts(checkpoint, settings, WORDY, WORDY)
-    write_model(tmp_path / "out", checkpoint, make_model(checkpoint, settings, 3), texts, "a card")
+    made = make_model(checkpoint, settings, 3)
+    LateInteraction(checkpoint, made, texts, LossSettings()).write(tmp_path / "out", "a card")
     found = load_encoder(tmp_path / "out").encode_document(["a late interaction of tokens " * 20], views=["multi"])
     assert len(found.multi[0]) == count if count else len(found.multi[0]) > 60
 

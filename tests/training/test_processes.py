@@ -1,4 +1,4 @@
-"""Two processes with a batch of 8 each have the gradient of one process with a batch of 16; a recipe runs on both."""
+"""Two processes have the gradient of one with a batch twice as large; a recipe runs on both."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.training.tiny import SMALL, write_pairs
+from tests.training.tiny import SMALL, SMALL_PAIRS, write_pairs
 
 DRIVER = """
 import sys
@@ -20,25 +20,32 @@ import torch
 from asterism.encoders.checkpoints.layouts import open_checkpoint
 from asterism.training.batches import BatchDrawer
 from asterism.training.examples import read_training_set
-from asterism.training.model import make_model
-from asterism.training.objective import compute_loss
+from asterism.training.making import make_learner
 from asterism.training.optimiser import set_dropout
 from asterism.training.processes import average_gradients, find_own_number, join_processes, leave_processes
-from asterism.training.settings import LossSettings, ModelSettings
-from asterism.training.texts import TrainingTexts
+from asterism.training.settings import (
+    LossSettings, ModelSettings, PairLossSettings, PairModelSettings, RunSettings, TrainingSettings
+)
 
 model, pairs, to, objective = sys.argv[1:]
 torch.set_num_threads(1)
 join_processes()
-settings = ModelSettings(model, dimensions=12, query_length=16, document_length=24)
-data, checkpoint = read_training_set(pairs), open_checkpoint(Path(model))
-texts = TrainingTexts(checkpoint, settings, data.queries, data.passages)
-made = make_model(checkpoint, settings, 3)
+if objective in ("cls", "emb"):
+    loss = PairLossSettings(distillation=0.5)
+    settings = TrainingSettings(PairModelSettings(model, form=objective, length=40), loss, RunSettings(seed=3))
+    negatives, size = 3, 8
+else:
+    loss = LossSettings(objective=objective, k_train=40)
+    chosen = ModelSettings(model, dimensions=12, query_length=16, document_length=24)
+    settings = TrainingSettings(chosen, loss, RunSettings(seed=3))
+    negatives, size = 1, 16
+data = read_training_set(pairs)
+learner = make_learner(open_checkpoint(Path(model)), settings, data, Path(to).parent, print)
+made = learner.model
 set_dropout(made, 0.0)
 made.train()
-part = BatchDrawer(data.examples, len(data.passages), 1, 16, 5).draw(0)
-loss = compute_loss(made, texts, part, LossSettings(objective=objective, k_train=40))
-loss.backward()
+part = BatchDrawer(data.examples, len(data.passages), negatives, size, 5).draw(0)
+learner.compute_loss(part).backward()
 parameters = [one for one in made.parameters() if one.grad is not None]
 average_gradients(parameters)
 if find_own_number() == 0:
@@ -47,7 +54,7 @@ leave_processes()
 """
 
 
-@pytest.mark.parametrize("objective", ["maxsim", "xtr"])
+@pytest.mark.parametrize("objective", ["maxsim", "xtr", "cls", "emb"])
 def test_two_processes_have_the_gradient_of_one(model: Path, pairs: Path, tmp_path: Path, objective: str) -> None:
     driver = tmp_path / "driver.py"
     driver.write_text(DRIVER)
@@ -68,19 +75,24 @@ def test_two_processes_have_the_gradient_of_one(model: Path, pairs: Path, tmp_pa
         assert float((gradient - together[name]).abs().max()) < 1e-5, name
 
 
-def test_a_recipe_on_two_processes(model: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("recipe", "changes"),
+    [("colbertv2", (*SMALL, "run.refresh_every=2")), ("cross_emb", (*SMALL_PAIRS, "negatives.teacher=hybrid"))],
+    ids=["colbertv2", "cross_emb"],
+)
+def test_a_recipe_on_two_processes(model: Path, tmp_path: Path, recipe: str, changes: tuple[str, ...]) -> None:
     """With fewer examples than both batches take, 11 of them, a teacher and new negatives on the way."""
     pairs = write_pairs(tmp_path / "few.jsonl", 12)
     settings = [
-        *(f"model.backbone={model}", f"negatives.model={model}", f'data.train=["{pairs}"]', *SMALL),
-        *("data.dev_share=0.2", "run.steps=4", "run.evaluate_every=2", "run.refresh_every=2", "negatives.depth=8"),
+        *(f"model.backbone={model}", f"negatives.model={model}", f'data.train=["{pairs}"]', *changes),
+        *("data.dev_share=0.2", "run.steps=4", "run.evaluate_every=2", "negatives.depth=8"),
         *("negatives.ranking=lexical", "negatives.count=3"),
     ]
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "--no-python"]
     given = [
         str(Path(sys.executable).with_name("asterism")),
         "train",
-        "colbertv2",
+        recipe,
         "--to",
         str(tmp_path / "x"),
         "--json",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -14,12 +15,13 @@ import torch
 from asterism.encoders.checkpoints.layouts import open_checkpoint
 from asterism.errors import CheckpointError, InputError, SettingError, TrainingError
 from asterism.recipes.run import run_recipe
-from asterism.training import trainer
+from asterism.training import saving, trainer
 from asterism.training.batches import BatchDrawer
 from asterism.training.dev_score import measure_mrr
 from asterism.training.examples import Example, read_training_set
+from asterism.training.late_interaction import LateInteraction
 from asterism.training.model import make_model
-from asterism.training.saving import CHECKPOINT, save_state
+from asterism.training.saving import CHECKPOINT, load_state, save_state
 from asterism.training.settings import RunSettings
 from asterism.training.texts import TrainingTexts
 from tests import layouts
@@ -99,7 +101,7 @@ def test_a_loss_that_is_not_a_number(model: Path, pairs: Path, tmp_path: Path) -
     data, checkpoint = read_training_set(pairs), open_checkpoint(model)
     texts = TrainingTexts(checkpoint, settings.model, data.queries, data.passages)
     made = make_model(checkpoint, settings.model, 1)
-    run = trainer.Run(made, texts, data, settings, tmp_path)
+    run = trainer.Run(LateInteraction(checkpoint, made, texts, settings.loss), data, settings, tmp_path)
     with torch.no_grad():
         made.projection.weight[0, 0] = float("nan")
     message = r"the loss is nan in step 1, expected a number: lower run\.rate, now 0\.001.* there is no checkpoint yet"
@@ -115,7 +117,7 @@ def test_a_gradient_that_is_not_a_number(model: Path, pairs: Path, tmp_path: Pat
     made = make_model(checkpoint, settings.model, 1)
     made.projection.weight.register_hook(lambda gradient: gradient * float("inf"))
     with pytest.raises(TrainingError, match=r"the norm of the gradient is (nan|inf) in step 1, expected a number"):
-        trainer.Run(made, texts, data, settings, tmp_path).train()
+        trainer.Run(LateInteraction(checkpoint, made, texts, settings.loss), data, settings, tmp_path).train()
     assert torch.isfinite(made.projection.weight).all()
 
 
@@ -181,6 +183,22 @@ def test_a_full_disk_leaves_the_checkpoint_whole(tmp_path: Path) -> None:
     ):
         save_state(file, {"weights": torch.zeros(100_000)})
     assert file.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == [CHECKPOINT]
+
+
+def test_ctrl_c_while_a_checkpoint_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch makes another error of it."""
+    file = tmp_path / CHECKPOINT
+    save_state(file, {"step": 1})
+
+    class Interrupted(io.FileIO):
+        def write(self, _: Any) -> int:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(saving, "open", Interrupted, raising=False)
+    with pytest.raises(KeyboardInterrupt):
+        save_state(file, {"weights": torch.zeros(100_000)})
+    assert load_state(file) == {"step": 1}
     assert [path.name for path in tmp_path.iterdir()] == [CHECKPOINT]
 
 

@@ -11,11 +11,8 @@ from asterism.recipes.recipe import Recipe, read_recipe
 from tests import layouts
 
 PAIRS = 120
-SMALL = (
+SHORT = (
     "data.dev_share=0.15",
-    "model.query_length=16",
-    "model.document_length=24",
-    "model.dimensions=16",
     "run.batch=8",
     "run.steps=8",
     "run.rate=1e-3",
@@ -23,6 +20,9 @@ SMALL = (
     'run.precision="float32"',
     "run.threads=1",
 )
+SMALL = (*SHORT, "model.query_length=16", "model.document_length=24", "model.dimensions=16")
+MINING = ("run.negatives=3", "negatives.ranking=lexical", "negatives.count=5", "negatives.depth=20")
+SMALL_PAIRS = (*SHORT, *MINING, "model.length=48")
 
 
 def write_model(folder: Path) -> Path:
@@ -43,4 +43,4 @@ def write_pairs(file: Path, count: int = PAIRS) -> Path:
 def make_recipe(name: str, model: Path, pairs: Path, *changes: str) -> Recipe:
     """A recipe of asterism, made small."""
     given = (f"model.backbone={model}", f"negatives.model={model}", f'data.train=["{pairs}"]')
-    return read_recipe(name, (*given, *SMALL, *changes))
+    return read_recipe(name, (*given, *(SMALL_PAIRS if name.startswith("cross_") else SMALL), *changes))

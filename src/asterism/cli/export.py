@@ -17,7 +17,7 @@ Layout = Annotated[
 
 
 def export_model(model: Model, to: To, layout: Layout = "sentence-transformers", quiet: Quiet = False) -> None:
-    """Write a model's token vectors as a folder of sentence-transformers 6 or PyLate."""
+    """Write a model's token vectors, or a cross-encoder, as a folder of sentence-transformers 6 or PyLate."""
     from ..encoders.checkpoints import exporting
     from ..encoders.loading import find_model_folder
 

@@ -1,4 +1,4 @@
-"""`asterism train RECIPE --to DIR`: a late-interaction model from pairs of queries and passages."""
+"""`asterism train RECIPE --to DIR`: a model from pairs of queries and passages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 RecipeFile = Annotated[
     str,
-    describe_argument("RECIPE", "A TOML file, or the name of a recipe: colbert, colbertv2, xtr, colxtr, constbert."),
+    describe_argument(
+        "RECIPE",
+        "A TOML file, or the name of a recipe: colbert, colbertv2, xtr, colxtr, constbert, cross_cls, cross_emb.",
+    ),
 ]
 Target = Annotated[Path, describe_option("--to", metavar="DIR", help="The new model folder.")]
 Examples = Annotated[
@@ -56,10 +59,11 @@ def train(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train a late-interaction model. An interrupted run continues if it is started again.
+    """Train a late-interaction model or a cross-encoder. An interrupted run continues if it is started again.
 
     The result is used at once, without torch: asterism index … --model DIR.
     """
+    from ..recipes.card import describe_use
     from ..recipes.recipe import read_recipe
 
     chosen = read_recipe(recipe, changes or ())
@@ -79,9 +83,7 @@ def train(
         print_json({"path": str(to), "steps": len(done.losses), "loss": done.losses[-1], **best})
         return
     scored = f", MRR@10 {done.best_score:.4f} on the dev part" if done.best_score is not None else ""
-    print_note(
-        f"{to}: {len(done.losses):,} steps{scored}; next: asterism index DOCUMENTS --to x.ast --model {to}", quiet
-    )
+    print_note(f"{to}: {len(done.losses):,} steps{scored}; next: {describe_use(chosen, str(to))}", quiet)
 
 
 def _make_reporter(showing: ExitStack, quiet: bool) -> Callable[[Report], None]:

@@ -30,7 +30,8 @@ def load_encoder(model: str | os.PathLike[str] = DEFAULT, **settings: Any) -> En
 def load_pair_scorer(model: str | os.PathLike[str], **settings: Any) -> PairScorer:
     """A cross-encoder from a folder: a sequence classifier of transformers, or our own layout with a pair section."""
     chosen = EncoderSettings.from_json(settings)
-    from .pair_scorer import PairScorer, open_pair_model
+    from .checkpoints.pair_models import open_pair_model
+    from .pair_scorer import PairScorer
 
     return PairScorer(open_pair_model(find_model_folder(model)), chosen)
 

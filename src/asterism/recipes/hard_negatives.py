@@ -7,9 +7,8 @@ from functools import cached_property
 from pathlib import Path
 
 from ..training.examples import Example, TrainingSet
-from ..training.model import LateInteractionModel
+from ..training.late_interaction import LateInteraction
 from ..training.negatives import Scorer, mine_negatives, score_examples
-from ..training.texts import TrainingTexts
 from .model_ranking import ModelRanker
 from .recipe import NegativeSettings
 from .teachers import PassageIndex, load_teacher
@@ -32,9 +31,9 @@ class NegativeFinder:
             return mine_negatives(train, self._open(ranking), self._settings.mining, self._teacher).set
         return score_examples(train, self._teacher) if self._teacher else train
 
-    def refresh(self, model: LateInteractionModel, texts: TrainingTexts, train: TrainingSet) -> Sequence[Example]:
+    def refresh(self, learner: LateInteraction, train: TrainingSet) -> Sequence[Example]:
         """The examples with negatives by the model itself."""
-        with ModelRanker(model, texts, train.queries, len(train.passages)) as ranker:
+        with ModelRanker(learner.model, learner.texts, train.queries, len(train.passages)) as ranker:
             return mine_negatives(train, ranker, self._settings.mining, self._teacher).set.examples
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ from ..errors import InputError, SettingError
 from ..files.regular_files import read_regular
 from ..settings import Settings, check_choice, check_number, check_whole_number, suggest_name
 from ..training.negatives import Mining
-from ..training.settings import TrainingSettings
+from ..training.settings import PairModelSettings, TrainingSettings, find_sections
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -38,7 +38,7 @@ class DataSettings(Settings):
     train         BEIR folders, or jsonl files with query, pos, neg (pos_scores, neg_scores)
     split         of the BEIR folders
     dev_share     of the queries, kept apart to choose the best weights; 0 for none
-    dev_queries, dev_passages   at most so many are ranked in an evaluation
+    dev_queries, dev_passages   at most so many are ranked in an evaluation; a cross-encoder has candidates instead
     """
 
     train: tuple[str, ...] = ()
@@ -104,6 +104,17 @@ class Recipe(Settings):
     def __post_init__(self) -> None:
         """Refuse sections that contradict each other."""
         run, loss = self.training.run, self.training.loss
+        if isinstance(self.training.model, PairModelSettings):
+            if not run.negatives:
+                raise SettingError(
+                    "run.negatives is 0, but a cross-encoder learns only from a query's own passages, expected at "
+                    "least 1: set run.negatives"
+                )
+            if run.refresh_every:
+                raise SettingError(
+                    f"run.refresh_every is {run.refresh_every}, but a cross-encoder cannot search all passages for "
+                    "negatives, expected 0"
+                )
         if run.negatives:
             return
         for name, value in (
@@ -168,7 +179,8 @@ def list_recipes() -> list[str]:
 
 def from_tables(content: Mapping[str, Any]) -> Recipe:
     """From the tables of a TOML file; each is checked as a whole."""
-    sections = dict(Recipe().sections)
+    model, loss = find_sections(_find_form(content.get("model")))
+    sections = {**Recipe().sections, "model": model(), "loss": loss()}
     for section, values in content.items():
         if section not in sections:
             raise SettingError(f"a recipe has no section {section!r}: {suggest_name(section, list(sections))}")
@@ -176,6 +188,11 @@ def from_tables(content: Mapping[str, Any]) -> Recipe:
             raise SettingError(f"{section} is {values!r}, expected a section with settings")
         sections[section] = _replace(section, sections[section], values)
     return from_sections(sections)
+
+
+def _find_form(model: Any) -> Any:
+    """What the table [model] says about the kind of the model, which decides on the settings of [model] and [loss]."""
+    return model.get("form", "tokens") if isinstance(model, Mapping) else "tokens"
 
 
 def _replace(section: str, settings: Settings, values: Mapping[str, Any]) -> Settings:

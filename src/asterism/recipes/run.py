@@ -1,4 +1,4 @@
-"""Runs a recipe: examples, hard negatives, training, and a model folder that encoders read without torch.
+"""Runs a recipe: examples, hard negatives, training, and a model folder that is used without torch.
 
 While `x` is made, `x.run` lies beside it: the examples with their negatives, the states of frozen layers, the newest
 checkpoint and the log. Started again, an interrupted run continues there.
@@ -11,50 +11,27 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from ..encoders.checkpoints.checkpoint import Checkpoint
 from ..encoders.checkpoints.layouts import open_checkpoint
-from ..encoders.checkpoints.writing import write_checkpoint
 from ..encoders.loading import find_model_folder
 from ..errors import IndexExists, InputError
 from ..models.file_hashes import find_hashes
-from ..training.dev_score import choose_dev_passages, measure_mean_cosine, measure_mrr
-from ..training.examples import (
-    Example,
-    TrainingSet,
-    join_training_sets,
-    read_training_set,
-    read_training_sets,
-    split_off,
-    write_training_set,
-)
+from ..training.examples import TrainingSet
+from ..training.late_interaction import LateInteraction
+from ..training.learner import Evaluation, Learner
 from ..training.log import LOG
-from ..training.model import LateInteractionModel, make_model
+from ..training.making import check_backbone, make_learner
 from ..training.processes import find_own_number, join_processes, leave_processes, wait_for_all
-from ..training.run_folder import claim_folder, hash_examples
-from ..training.texts import TrainingTexts, check_backbone
+from ..training.run_folder import hash_examples
 from ..training.trainer import Report, Run, Trained
 from .card import write_card
+from .data import Data, Note, prepare_data, read_examples
 from .hard_negatives import NegativeFinder
 from .recipe import Recipe
-
-MINED = "examples.jsonl"
-
-Note = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Data:
-    """The examples of training and of the dev part, over the same queries and passages."""
-
-    queries: Sequence[str]
-    passages: Sequence[str]
-    train: Sequence[Example]
-    dev: Sequence[Example]
 
 
 def run_recipe(
@@ -93,100 +70,45 @@ def _run(
     finder = NegativeFinder(recipe.negatives, whole.passages, folder)
     data = prepare_data(recipe, whole, finder, folder, note)
     note(f"{len(data.train):,} examples for training, {len(data.dev):,} for dev, {len(data.passages):,} passages")
-    texts = TrainingTexts(checkpoint, settings.model, data.queries, data.passages)
-    if settings.model.train_layers:
-        note("computing what the frozen layers make of all texts, once")
-        texts.freeze(states, settings.run.threads)
-    model = make_model(checkpoint, settings.model, settings.run.seed)
-    dev = data.dev[: recipe.data.dev_queries]
-    ranked = choose_dev_passages(dev, len(data.passages), recipe.data.dev_passages, settings.run.seed)
     train = TrainingSet(data.queries, data.passages, data.train)
-    run = Run(model, texts, train, settings, folder, identify(checkpoint, data))
+    learner = make_learner(checkpoint, settings, train, states, note)
+    evaluation = learner.make_evaluation(data.dev, recipe.data.dev_passages, settings.run.seed)
+    run = Run(learner, train, settings, folder, identify(checkpoint, data))
     if run.start:
         note(f"continuing after step {run.start:,} of {run.steps:,}")
     elif find_own_number() == 0:
-        rehearse(folder, checkpoint, model, texts)
+        rehearse(folder, learner)
     trained = run.train(
-        (lambda one: measure_mrr(one, texts, dev, ranked)) if dev else None,
-        lambda one: finder.refresh(one, texts, train),
+        evaluation.measure if evaluation else None,
+        (lambda: finder.refresh(learner, train)) if isinstance(learner, LateInteraction) else None,
         report,
     )
     finder.close()
     wait_for_all()  # the others may still read the best weights in the folder
     if find_own_number() == 0:
-        facts = describe_result(trained, data, dev, len(ranked), time.perf_counter() - begin)
-        facts["mean cosine of token vectors"] = round(measure_mean_cosine(model, texts, len(data.passages)), 3)
-        write_model(to, checkpoint, model, texts, write_card(to.name, recipe, facts))
+        facts = describe_result(trained, data, evaluation, time.perf_counter() - begin)
+        learner.write(to, write_card(to.name, recipe, facts | learner.describe()))
         shutil.copy(folder / LOG, to / LOG)
         shutil.rmtree(folder)
     return trained
 
 
-def read_examples(recipe: Recipe) -> TrainingSet:
-    """All examples that the recipe names."""
-    if not recipe.data.train:
-        raise InputError("data.train is empty, expected BEIR folders or jsonl files: --set data.train='[\"DIR\"]'")
-    return read_training_sets(recipe.data.train, recipe.data.split)
-
-
-def prepare_data(recipe: Recipe, whole: TrainingSet, finder: NegativeFinder, folder: Path, note: Note) -> Data:
-    """Keep the dev part apart, and find negatives and teacher scores for the rest unless they are there."""
-    train, dev = split_off(whole, recipe.data.dev_share, recipe.training.run.seed)
-    if not train.examples:
-        raise InputError(f"{', '.join(recipe.data.train)}: no examples are left for training, expected some")
-    claim_folder(folder, describe_data(recipe, whole))
-    settings, file = recipe.negatives, folder / MINED
-    if settings.ranking or settings.teacher:
-        if not file.exists() and find_own_number() == 0:
-            note(f"looking for hard negatives by {settings.ranking}" if settings.ranking else "asking the teacher")
-            write_training_set(finder.find(train), file)
-        wait_for_all()
-        # The file has only passages that an example uses; those of the data come first, so that their numbers stay.
-        train = join_training_sets([TrainingSet([], whole.passages, []), read_training_set(file)])
-    if recipe.training.loss.distillation and not any(example.scores for example in train.examples):
-        raise InputError(
-            f"loss.distillation is {recipe.training.loss.distillation:g}, but no example has a teacher's scores, "
-            "expected some: set negatives.teacher, or add pos_scores and neg_scores to the data"
-        )
-    shift = len(train.queries)
-    moved = [replace(example, query=example.query + shift) for example in dev.examples]
-    return Data([*train.queries, *dev.queries], train.passages, train.examples, moved)
-
-
-def describe_data(recipe: Recipe, whole: TrainingSet) -> dict[str, Any]:
-    """What hard negatives, scores and the dev part depend on; checkpoints have the settings of model, loss and run."""
-    return {
-        "examples": hash_examples(whole.queries, whole.passages, whole.examples),
-        "run.seed": recipe.training.run.seed,
-        **{f"data.{name}": getattr(recipe.data, name) for name in ("dev_share", "dev_queries", "dev_passages")},
-        **{f"negatives.{name}": value for name, value in vars(recipe.negatives).items()},
-    }
-
-
-def write_model(to: Path, checkpoint: Checkpoint, model: LateInteractionModel, texts: TrainingTexts, card: str) -> None:
-    """Write the model folder."""
-    rules = texts.rules
-    write_checkpoint(to, checkpoint.folder, model.to_tensors(), model.to_head(), rules.document, rules.query, card)
-
-
-def rehearse(folder: Path, checkpoint: Checkpoint, model: LateInteractionModel, texts: TrainingTexts) -> None:
+def rehearse(folder: Path, learner: Learner) -> None:
     """Write the untrained model and remove it: what cannot be written is found before the training, not after it."""
     with tempfile.TemporaryDirectory(dir=folder) as inside:
-        write_model(Path(inside) / "model", checkpoint, model, texts, "")
+        learner.write(Path(inside) / "model", "")
 
 
-def describe_result(
-    trained: Trained, data: Data, dev: Sequence[Example], ranked: int, seconds: float
-) -> dict[str, Any]:
+def describe_result(trained: Trained, data: Data, evaluation: Evaluation | None, seconds: float) -> dict[str, Any]:
     """For the card."""
     facts: dict[str, Any] = {
         "examples": f"{len(data.train):,}, passages: {len(data.passages):,}",
         "steps": f"{len(trained.losses):,}, in {seconds:,.0f} s",
         "loss of the last steps": round(sum(trained.losses[-50:]) / max(1, len(trained.losses[-50:])), 4),
     }
-    if trained.best_score is not None:
+    if evaluation and trained.best_score is not None:
         facts["MRR@10 on the dev part"] = (
-            f"{trained.best_score:.4f} after step {trained.best_step:,} ({len(dev):,} queries, {ranked:,} passages)"
+            f"{trained.best_score:.4f} after step {trained.best_step:,} ({evaluation.about})"
         )
     return facts
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -35,11 +36,18 @@ def measure_mrr(
     places = {number: place for place, number in enumerate(passages)}
     total = 0.0
     for row, example in zip(scores, examples, strict=True):
-        right = [places[number] for number in example.positives]
-        # Ties are misses: else a model that gives all texts the same vectors would be the best of all.
-        rank = 1 + int((np.delete(row, right) >= row[right].max()).sum())
-        total += 1 / rank if rank <= DEPTH else 0.0
+        total += compute_reciprocal_rank(row, [places[number] for number in example.positives])
     return total / max(1, len(examples))
+
+
+def compute_reciprocal_rank(scores: npt.NDArray[np.float32], right: Sequence[int]) -> float:
+    """(candidates,), the places of right ones -> 1 / rank of the best of these, 0 below rank 10.
+
+    Ties are misses: else a model that gives all texts the same score would be the best of all.
+    """
+    places = list(right)
+    rank = 1 + int((np.delete(scores, places) >= scores[places].max()).sum())
+    return 1 / rank if rank <= DEPTH else 0.0
 
 
 def measure_mean_cosine(model: LateInteractionModel, texts: TrainingTexts, passages: int) -> float:

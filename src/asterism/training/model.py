@@ -12,13 +12,12 @@ from torch.nn import functional
 from ..encoders.assembling import Side, find_places_with_vector
 from ..encoders.batching import Batch, make_batches
 from ..encoders.checkpoints.checkpoint import Checkpoint
-from ..encoders.graph.bert import Bert
 from ..encoders.graph.heads import Linear, MultiVectorHead, UnitLength
 from ..encoders.lower_states import LowerStates
 from ..encoders.runtimes.torch import load_transformer
 from ..encoders.tokens import Row
-from ..errors import SettingError
-from .heads import GatedProjection, LinearProjection, Pooling, draw_orthogonal, to_array
+from .backbone import find_first_position, freeze_lower_layers, run_transformer
+from .heads import GatedProjection, LinearProjection, Pooling, draw_orthogonal
 from .settings import ModelSettings
 
 
@@ -31,20 +30,14 @@ class LateInteractionModel(nn.Module):
         self.settings = settings
         self.transformer = load_transformer(checkpoint)
         hidden = checkpoint.transformer.hidden
-        written = checkpoint.transformer
-        self._first_position = written.shape.first_position if isinstance(written, Bert) else None
+        self._first_position = find_first_position(checkpoint)
         self.projection = _make_projection(checkpoint, settings, hidden)
         self.pooling = (
             Pooling(settings.pooling, settings.vectors_per_document, settings.document_length, settings.dimensions)
             if settings.vectors_per_document
             else None
         )
-        self.top: Sequence[nn.Module] = []
-        if settings.train_layers:
-            self.top = find_layers(self.transformer)[-settings.train_layers :]
-            self.transformer.requires_grad_(False)
-            for layer in self.top:
-                layer.requires_grad_(True)
+        self.top = freeze_lower_layers(self.transformer, settings.train_layers)
 
     def encode(
         self, rows: Sequence[Row], numbers: Sequence[int], side: Side, states: LowerStates | None
@@ -67,16 +60,10 @@ class LateInteractionModel(nn.Module):
 
     def _run(self, batch: Batch, numbers: Sequence[int] | None, states: LowerStates | None) -> Tensor:
         """The transformer's states (b, tokens, hidden)."""
+        if states is None or numbers is None:
+            return run_transformer(self.transformer, self._first_position, batch)
         device = next(self.parameters()).device
         seen = torch.from_numpy(batch.seen).to(device)
-        if states is None or numbers is None:
-            ids = torch.from_numpy(batch.ids).to(device)
-            given = {"input_ids": ids, "attention_mask": seen.long()}
-            if self._first_position is not None:  # transformers gives fillers of a RoBERTa no places of their own
-                places = torch.arange(ids.shape[1], device=device)
-                given["position_ids"] = (places + self._first_position).expand_as(ids)
-            found: Tensor = self.transformer(**given).last_hidden_state
-            return found
         x = torch.from_numpy(states.gather(numbers)[0]).to(device).float()
         for layer in self.top:
             made: Any = layer(x, seen[:, None, None, :])
@@ -101,14 +88,6 @@ class LateInteractionModel(nn.Module):
         pooling = self.pooling.to_pooling() if self.pooling is not None else None
         return MultiVectorHead((self.projection.to_layer(), UnitLength()), pooling)
 
-    def to_tensors(self) -> dict[str, Any]:
-        """The transformer's tensors by transformers' names."""
-        return {
-            name: to_array(tensor)
-            for name, tensor in self.transformer.state_dict().items()
-            if tensor.is_floating_point()
-        }
-
 
 def make_model(checkpoint: Checkpoint, settings: ModelSettings, seed: int) -> LateInteractionModel:
     """A model on the GPU if there is one; new weights depend on the seed alone."""
@@ -116,17 +95,6 @@ def make_model(checkpoint: Checkpoint, settings: ModelSettings, seed: int) -> La
     model = LateInteractionModel(checkpoint, settings)
     model.to("cuda" if torch.cuda.is_available() else "cpu")
     return model
-
-
-def find_layers(transformer: nn.Module) -> Sequence[nn.Module]:
-    """The layers of a BERT, a RoBERTa or an XLM-RoBERTa."""
-    layers = getattr(getattr(transformer, "encoder", None), "layer", None)
-    if not isinstance(layers, nn.ModuleList):
-        raise SettingError(
-            f"train_layers needs a BERT, RoBERTa or XLM-RoBERTa, not a {type(transformer).__name__}: "
-            "set train_layers = 0 to train all of it"
-        )
-    return list(layers)
 
 
 def _make_projection(

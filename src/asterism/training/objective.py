@@ -1,40 +1,34 @@
-"""The loss of a part of a batch: its texts are encoded, scored against each other and compared with what is right."""
+"""From scores to the loss: what is right, and what a teacher says."""
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 from .batches import Part
-from .losses import compute_cross_entropy, compute_distillation, score_maxsim, score_xtr
-from .model import LateInteractionModel
-from .processes import count_processes, find_own_number, gather_rows
-from .settings import LossSettings
-from .texts import TrainingTexts
+from .losses import compute_cross_entropy, compute_distillation
+from .processes import count_processes, find_own_number
+from .settings import ScoreLossSettings
 
 
-def compute_loss(model: LateInteractionModel, texts: TrainingTexts, part: Part, settings: LossSettings) -> Tensor:
-    """The loss of this process's share of a part; the documents of all processes compete."""
-    own = find_own_number()
-    size, width = len(part.queries) // count_processes(), part.documents.shape[1]
-    mine = slice(own * size, (own + 1) * size)
-    queries, query_mask = texts.encode_queries(model, part.queries[mine].tolist())
-    documents, document_mask = texts.encode_passages(model, part.documents[mine].reshape(-1).tolist())
-    documents, document_mask = gather_rows(documents), gather_rows(document_mask)
-    if settings.objective == "xtr":
-        scores = score_xtr(queries, query_mask, documents, document_mask, settings.k_train)
-    else:
-        scores = score_maxsim(queries, query_mask, documents, document_mask)
-    device = scores.device
-    positives = torch.arange(mine.start, mine.stop, device=device) * width
+def compute_loss(
+    scores: Tensor, positives: Tensor, excluded: Tensor, own: Tensor, teacher: Tensor, settings: ScoreLossSettings
+) -> Tensor:
+    """contrast · cross-entropy + distillation · KL(teacher ‖ student).
+
+    scores, excluded (Q, D)   of all documents that compete for a query, and those that do not count
+    positives (Q,)            the column of each query's positive
+    own, teacher (Q, W)       scores of each query's own documents, and the teacher's
+    """
     loss = scores.new_zeros(())
     if settings.contrast:
-        excluded = torch.from_numpy(part.excluded[mine]).to(device)
         loss = loss + settings.contrast * compute_cross_entropy(scores, positives, settings.temperature, excluded)
     if settings.distillation:
-        own_columns = positives[:, None] + torch.arange(width, device=device)
-        teacher = torch.from_numpy(part.teacher[mine]).to(device)
-        loss = loss + settings.distillation * compute_distillation(
-            scores.gather(1, own_columns), teacher, settings.temperature, settings.teacher_scale
-        )
+        divergence = compute_distillation(own, teacher, settings.temperature, settings.teacher_scale)
+        loss = loss + settings.distillation * divergence
     return loss
+
+
+def find_share(part: Part) -> slice:
+    """The queries of a part that are this process's own."""
+    size, own = len(part.queries) // count_processes(), find_own_number()
+    return slice(own * size, (own + 1) * size)

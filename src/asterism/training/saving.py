@@ -25,9 +25,13 @@ def save_state(file: Path, state: Mapping[str, Any]) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(temporary, file)
-    except (OSError, RuntimeError) as error:  # torch raises RuntimeError for a full disk
+    except BaseException as error:
         with suppress(OSError):
             os.unlink(temporary)
+        if isinstance(error.__context__, KeyboardInterrupt):  # of which torch makes a RuntimeError
+            raise error.__context__ from None
+        if not isinstance(error, OSError | RuntimeError):  # torch raises RuntimeError for a full disk too
+            raise
         kept = "the one before it is whole" if file.exists() else "there is none yet"
         raise TrainingError(f"{file} could not be written ({error}); {kept}: free some space and run again") from error
 

@@ -6,15 +6,18 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from ..encoders.pairs import SHORTEST_PAIR
 from ..errors import SettingError
 from ..settings import Settings, check_choice, check_number, check_whole_number
 
+Form = Literal["tokens", "cls", "emb"]
 Objective = Literal["maxsim", "xtr"]
 ProjectionForm = Literal["linear", "gated"]
 PoolingForm = Literal["positions", "full"]
 TrainingPrecision = Literal["auto", "float32", "bfloat16"]
 MOST_STEPS = 10**9
 LONGEST_ROW = 8192
+MARKERS = ("[unused0]", "[unused1]", "[unused2]")
 
 
 class Section(Settings):
@@ -28,27 +31,42 @@ class Section(Settings):
 
 
 @dataclass(frozen=True)
-class ModelSettings(Section):
-    """What is trained.
+class BackboneSettings(Section):
+    """What every model in training has.
 
-    backbone              a model by name or folder; its own projection is the start if it fits
+    backbone      a model by name or folder
+    form          "tokens" for late interaction; "cls" or "emb" for a cross-encoder
+    train_layers  train the top n layers and the head (0: train everything)
+    batch_tokens  tokens that run through the transformer at once, padding included
+    """
+
+    backbone: str = "all-MiniLM-L6-v2"
+    form: Form = "tokens"
+    train_layers: int = 0
+    batch_tokens: int = 4096
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        self._check({"train_layers": (0, 1000), "batch_tokens": (1, 1 << 24)}, {})
+
+
+@dataclass(frozen=True)
+class ModelSettings(BackboneSettings):
+    """Late interaction. Below `train_layers`, states are computed once; the backbone's projection is used if it fits.
+
     dimensions            of a vector
     projection, inner     "linear", or "gated" with this many inner dimensions (0: twice the hidden ones)
-    train_layers          train the top n layers and the head; what lies below is computed once (0: train everything)
     query_length          tokens of a query; with `expand_queries`, always this many, filled up with [MASK]
     document_length       tokens of a document that training reads; the trained model reads the rest in further windows
     query_marker, document_marker   a token after the first one that tells the sides apart, "" for none
     skip_punctuation      whether punctuation in documents has no vector
     vectors_per_document  C vectors for any document, by learned pooling (0: one for each token)
     pooling               "positions": over positions, as ConstBERT was released; "full": the paper's matrix
-    batch_tokens          tokens that run through the transformer at once, padding included
     """
 
-    backbone: str = "all-MiniLM-L6-v2"
     dimensions: int = 128
     projection: ProjectionForm = "linear"
     inner: int = 0
-    train_layers: int = 0
     query_length: int = 32
     document_length: int = 180
     expand_queries: bool = False
@@ -57,19 +75,17 @@ class ModelSettings(Section):
     skip_punctuation: bool = True
     vectors_per_document: int = 0
     pooling: PoolingForm = "positions"
-    batch_tokens: int = 4096
 
     def __post_init__(self) -> None:
         """Check every value."""
+        super().__post_init__()
         self._check(
             {
                 "dimensions": (1, 4096),
                 "inner": (0, 65536),
-                "train_layers": (0, 1000),
                 "query_length": (8, LONGEST_ROW),
                 "document_length": (8, LONGEST_ROW),
                 "vectors_per_document": (0, 4096),
-                "batch_tokens": (1, 1 << 24),
             },
             {},
         )
@@ -83,20 +99,43 @@ class ModelSettings(Section):
 
 
 @dataclass(frozen=True)
-class LossSettings(Section):
+class PairModelSettings(BackboneSettings):
+    """A cross-encoder. Below `train_layers`, layers keep their weights, but every pair runs through them.
+
+    form     "cls": a linear layer over [CLS]; "emb": mean of the states of two markers · state of the third
+    length   tokens of a pair; the text is cut first
+    markers  of "emb": before and after the query, before the text; tokens of the backbone's tokenizer
+    """
+
+    form: Form = "cls"
+    length: int = 256
+    markers: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check every value; "emb" without markers has BERT's unused tokens."""
+        super().__post_init__()
+        self._check({"length": (SHORTEST_PAIR, LONGEST_ROW)}, {})
+        markers = self.markers or (MARKERS if self.form == "emb" else ())
+        if not isinstance(markers, list | tuple) or not all(isinstance(token, str) and token for token in markers):
+            raise SettingError(f"markers is {markers!r}, expected a list of three tokens")
+        if self.form != "emb" and markers:
+            raise SettingError(f"markers is {list(markers)}, but only the form 'emb' has markers: remove them")
+        if self.form == "emb" and len(set(markers)) != 3:
+            raise SettingError(f"markers is {list(markers)}, expected three different tokens")
+        object.__setattr__(self, "markers", tuple(markers))
+
+
+@dataclass(frozen=True)
+class ScoreLossSettings(Section):
     """What is minimised: contrast · cross-entropy + distillation · KL(teacher ‖ student).
 
-    objective      "maxsim" (ColBERT) or "xtr": only tokens among the k_train best of the whole batch count
-    k_train        for "xtr"
-    temperature    scores are divided by it; 1/query_length makes ColBERT's sums of the means
-    contrast       weight of the cross-entropy over all documents of the batch
+    temperature    scores are divided by it
+    contrast       weight of the cross-entropy
     distillation   weight of the divergence from the teacher over each query's own documents
     teacher_scale  the teacher's scores are multiplied by it
     """
 
-    objective: Objective = "maxsim"
-    k_train: int = 256
-    temperature: float = 0.05
+    temperature: float = 1.0
     contrast: float = 1.0
     distillation: float = 0.0
     teacher_scale: float = 1.0
@@ -104,12 +143,36 @@ class LossSettings(Section):
     def __post_init__(self) -> None:
         """Check every value."""
         self._check(
-            {"k_train": (1, 1 << 30)},
+            {},
             {"temperature": (1e-6, 1e6), "contrast": (0, 1e6), "distillation": (0, 1e6), "teacher_scale": (0, 1e6)},
         )
-        check_choice("objective", self.objective, get_args(Objective))
         if not self.contrast and not self.distillation:
             raise SettingError("contrast and distillation are both 0, expected at least one above 0")
+
+
+@dataclass(frozen=True)
+class LossSettings(ScoreLossSettings):
+    """Late interaction: the cross-entropy is over all documents of the batch.
+
+    objective    "maxsim" (ColBERT) or "xtr": only tokens among the k_train best of the whole batch count
+    k_train      for "xtr"
+    temperature  1/query_length makes ColBERT's sums of the means
+    """
+
+    objective: Objective = "maxsim"
+    k_train: int = 256
+    temperature: float = 0.05
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        super().__post_init__()
+        self._check({"k_train": (1, 1 << 30)}, {})
+        check_choice("objective", self.objective, get_args(Objective))
+
+
+@dataclass(frozen=True)
+class PairLossSettings(ScoreLossSettings):
+    """A cross-encoder: the cross-entropy is over each query's own documents."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +181,7 @@ class RunSettings(Section):
 
     steps             updates; 0: as many as `epochs` need
     batch             queries of an update, in each process and each part of an accumulated update
-    accumulate        parts of an update; in-batch negatives are those of a part
+    accumulate        parts of an update; in-batch negatives, which only late interaction has, are those of a part
     negatives         hard negatives of each query, chosen anew in each epoch
     rate, head_rate   learning rates of the transformer and of the head (0: the same)
     evaluate_every    steps between evaluations on the dev part, and between checkpoints (0: only at the end)
@@ -180,8 +243,16 @@ class RunSettings(Section):
 
 @dataclass(frozen=True)
 class TrainingSettings(Settings):
-    """All sections that training itself needs."""
+    """All sections that training itself needs; `find_sections` has the classes that belong together."""
 
-    model: ModelSettings = field(default_factory=ModelSettings)
-    loss: LossSettings = field(default_factory=LossSettings)
+    model: ModelSettings | PairModelSettings = field(default_factory=ModelSettings)
+    loss: LossSettings | PairLossSettings = field(default_factory=LossSettings)
     run: RunSettings = field(default_factory=RunSettings)
+
+
+def find_sections(
+    form: Form,
+) -> tuple[type[ModelSettings | PairModelSettings], type[LossSettings | PairLossSettings]]:
+    """The classes of the sections [model] and [loss]."""
+    check_choice("model.form", form, get_args(Form))
+    return (ModelSettings, LossSettings) if form == "tokens" else (PairModelSettings, PairLossSettings)

@@ -15,11 +15,11 @@ from torch import Tensor
 from ..encoders.assembling import Side
 from ..encoders.checkpoints.checkpoint import Checkpoint
 from ..encoders.checkpoints.tokenizers.files import find_filler_id, find_skipped_ids, find_special_token
-from ..encoders.graph.bert import Bert
 from ..encoders.lower_states import LowerStates, open_lower_states
 from ..encoders.tokens import Row, TextRules, tokenise
 from ..errors import SettingError
 from ..representations import TokenVectors
+from .backbone import count_frozen_layers
 from .model import LateInteractionModel
 from .settings import ModelSettings
 
@@ -93,6 +93,10 @@ class TrainingTexts:
                 cache, self._checkpoint, layers, self._rows, threads=threads, progress=progress
             )
 
+    def count_passages(self) -> int:
+        """All passages of the set."""
+        return len(self._rows) - self._queries
+
     def encode_queries(self, model: LateInteractionModel, numbers: Sequence[int]) -> tuple[Tensor, Tensor]:
         """(b,) -> vectors (b, n, d) and which places have one (b, n)."""
         return self._encode(model, numbers, self._query_side)
@@ -120,29 +124,6 @@ class TrainingTexts:
         skipped = np.zeros(self._checkpoint.transformer.vocabulary, bool)
         skipped[list(rules.skipped)] = True
         return Side(rules, skipped, np.zeros_like(skipped), constant, None, "cls", {})
-
-
-def check_backbone(checkpoint: Checkpoint, settings: ModelSettings) -> None:
-    """Raise if a backbone cannot be trained with these settings: before anything that takes time."""
-    Rules.from_settings(checkpoint, settings)
-    count_frozen_layers(checkpoint, settings)
-
-
-def count_frozen_layers(checkpoint: Checkpoint, settings: ModelSettings) -> int:
-    """The layers below the trained ones."""
-    trained, transformer = settings.train_layers, checkpoint.transformer
-    if not trained:
-        return 0
-    if not isinstance(transformer, Bert):
-        raise SettingError(
-            f"train_layers is {trained}, which needs a BERT, RoBERTa or XLM-RoBERTa, and {checkpoint.folder} is none: "
-            "set it to 0 to train all of the model"
-        )
-    if trained > transformer.shape.layers:
-        raise SettingError(
-            f"train_layers is {trained}, expected at most the {transformer.shape.layers} layers of {checkpoint.folder}"
-        )
-    return transformer.shape.layers - trained
 
 
 def _tokenise(checkpoint: Checkpoint, rules: TextRules, texts: Sequence[str]) -> list[Row]:

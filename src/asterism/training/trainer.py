@@ -22,17 +22,15 @@ from ..errors import InputError, TrainingError
 from ..settings import count_threads
 from .batches import BatchDrawer
 from .examples import Example, TrainingSet
+from .learner import Learner
 from .log import open_log
-from .model import LateInteractionModel
-from .objective import compute_loss
 from .optimiser import make_optimiser, set_dropout, use_precision
 from .processes import average_gradients, count_processes, find_own_number, make_once
 from .saving import BEST, CHECKPOINT, load_state, refuse_other_run, save_state
 from .settings import TrainingSettings
-from .texts import TrainingTexts
 
-Evaluate = Callable[[LateInteractionModel], float]  # higher is better
-Refresh = Callable[[LateInteractionModel], Sequence[Example]]  # the examples with new hard negatives
+Evaluate = Callable[[], float]  # higher is better
+Refresh = Callable[[], Sequence[Example]]  # the examples with new hard negatives
 
 
 @dataclass(frozen=True)
@@ -61,8 +59,7 @@ class Run:
 
     def __init__(
         self,
-        model: LateInteractionModel,
-        texts: TrainingTexts,
+        learner: Learner,
         data: TrainingSet,
         settings: TrainingSettings,
         folder: Path,
@@ -73,16 +70,17 @@ class Run:
         `identity` tells data and model apart from those of other runs: a checkpoint of another run is refused.
         """
         run = settings.run
-        self.model, self.texts, self.settings, self.folder = model, texts, settings, folder
+        self.learner, self.model, self.settings, self.folder = learner, learner.model, settings, folder
         self.steps = run.count_steps(len(data.examples), count_processes())
         self.start, self.losses = 0, list[float]()
         self.best: tuple[float | None, int] = (None, 0)
         self._passages = len(data.passages)
-        self._described = {"data and model": identity, "processes": count_processes(), **describe(settings)}
-        self._optimiser = make_optimiser(model, run)
+        described = {"data and model": identity, "kind": learner.kind, "processes": count_processes()}
+        self._described = described | describe(settings)
+        self._optimiser = make_optimiser(self.model, run)
         self._use_examples(data.examples)
         torch.set_num_threads(count_threads(run.threads))
-        set_dropout(model, run.dropout)
+        set_dropout(self.model, run.dropout)
         folder.mkdir(parents=True, exist_ok=True)
         found = load_state(folder / CHECKPOINT)
         if found is not None:
@@ -100,7 +98,7 @@ class Run:
         with open_log(self.folder, self.start) as log:
             for step in range(self.start, self.steps):
                 if refresh and run.refresh_every and step and step % run.refresh_every == 0:
-                    self._use_examples(self._refresh(refresh))
+                    self._use_examples(make_once(refresh))  # by one process: indexes are written by one at a time
                 loss = self.update(step)
                 is_kept = step + 1 == self.steps or (run.evaluate_every and (step + 1) % run.evaluate_every == 0)
                 score = self._evaluate(evaluate) if is_kept else None
@@ -127,7 +125,7 @@ class Run:
         loss = 0.0
         for number in range(step * run.accumulate, (step + 1) * run.accumulate):
             with use_precision(run.precision, self.model):
-                part = compute_loss(self.model, self.texts, self._drawer.draw(number), self.settings.loss)
+                part = self.learner.compute_loss(self._drawer.draw(number))
             (part / run.accumulate).backward()
             loss += float(part.detach()) / run.accumulate
         self._refuse_infinite("loss", loss, step)
@@ -157,11 +155,7 @@ class Run:
             return None
         self.model.eval()
         with torch.inference_mode():
-            return make_once(lambda: evaluate(self.model))
-
-    def _refresh(self, refresh: Refresh) -> Sequence[Example]:
-        """By one process: indexes are written by one at a time."""
-        return make_once(lambda: refresh(self.model))
+            return make_once(evaluate)
 
     def _save(self, step: int, score: float | None) -> None:
         """Write the state after a step, and the weights if they are the best so far; by one process only."""

@@ -8,16 +8,20 @@ import pytest
 
 from asterism.errors import SettingError
 from asterism.recipes.recipe import Recipe, list_recipes, read_recipe
+from asterism.training.settings import PairLossSettings, PairModelSettings
 
 
 def test_the_recipes_of_the_papers() -> None:
-    assert list_recipes() == ["colbert", "colbertv2", "colxtr", "constbert", "xtr"]
+    assert list_recipes() == ["colbert", "colbertv2", "colxtr", "constbert", "cross_cls", "cross_emb", "xtr"]
     for name in list_recipes():
         assert isinstance(read_recipe(name), Recipe)
     assert read_recipe("xtr").training.loss.objective == "xtr"
     assert read_recipe("constbert").training.model.vectors_per_document == 32
     assert read_recipe("colbertv2").training.loss.distillation > 0
     assert read_recipe("colbert").training.model.expand_queries
+    assert read_recipe("cross_cls").training.model == PairModelSettings()
+    assert read_recipe("cross_emb").training.model == PairModelSettings(form="emb")  # whose markers are the default
+    assert read_recipe("cross_emb").training.loss == PairLossSettings(temperature=1.0)
 
 
 def test_a_file_and_changes(tmp_path: Path) -> None:
@@ -47,6 +51,18 @@ def test_a_file_and_changes(tmp_path: Path) -> None:
         ("[negatives]\nranking = 'lexical'", "run.negatives is 0, so that negatives.ranking = 'lexical' would change"),
         ("[run]\nrefresh_every = 5", "run.negatives is 0, so that run.refresh_every = 5 would change nothing"),
         ("[loss]\ndistillation = 1", "run.negatives is 0, so that loss.distillation = 1.0 would change nothing"),
+        ("[model]\nform = 'cros'", "model.form is 'cros', expected one of 'tokens', 'cls', 'emb'"),
+        ("[model]\nform = 'cls'\ndimensions = 3", "[model] has no setting 'dimensions': known are backbone, form"),
+        ("[model]\nform = 'cls'\n[loss]\nk_train = 3", "[loss] has no setting 'k_train': known are temperature"),
+        ("[model]\nform = 'cls'\nlength = 8", "[model] length is 8, expected a whole number from 16"),
+        ("[model]\nform = 'cls'\nmarkers = ['a']", "[model] markers is ['a'], but only the form 'emb' has markers"),
+        ("[model]\nform = 'emb'\nmarkers = ['a', 'b']", "[model] markers is ['a', 'b'], expected three different"),
+        ("[model]\nform = 'emb'\nmarkers = 'abc'", "[model] markers is 'abc', expected a list of three tokens"),
+        ("[model]\nform = 'cls'", "run.negatives is 0, but a cross-encoder learns only from a query's own passages"),
+        (
+            "[model]\nform = 'cls'\n[run]\nnegatives = 1\nrefresh_every = 5",
+            "run.refresh_every is 5, but a cross-encoder cannot search all passages for negatives, expected 0",
+        ),
         ("[data]\ntrain = [1]", "[data] train is [1], expected a list of paths"),
         ("[run", "cannot be read as a recipe"),
     ],

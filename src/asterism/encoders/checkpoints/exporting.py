@@ -1,6 +1,7 @@
 """Writes a model of our own layout as a folder of PyLate, or of sentence-transformers 6 (MultiVectorEncoder).
 
-Both libraries cut long texts, and windows are lost. `layouts/pylate.py` reads what is written here.
+Both libraries cut long texts, and windows are lost. `layouts/pylate.py` reads what is written here. `pair_exporting.py`
+has cross-encoders.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from .checkpoint import Checkpoint
 from .layouts import asterism, open_checkpoint, pylate
 from .layouts.modules import ACTIVATIONS
 from .model_files import CARD, Tensors, make_model_folder, write_json, write_transformer
+from .pair_exporting import export_pair_model
+from .pair_models import is_pair_model
 from .settings import LARGEST_FILE, read_json
 from .tokenizers.files import find_filler_id
 from .weights.files import open_weights
@@ -42,8 +45,13 @@ TOKEN_LEVEL = {"module_input_name": "token_embeddings", "module_output_name": "t
 def export_model(model_folder: Path, to: Path, layout: str) -> tuple[View, ...]:
     """Write the token vectors of a model as the new folder `to`; returns the other views, which are left out.
 
-    `layout` is "pylate" or "sentence-transformers".
+    `layout` is "pylate" or "sentence-transformers", which is also for cross-encoders.
     """
+    if layout not in TYPES:
+        raise InputError(f"{layout!r} is not a layout to export to, expected {' or '.join(TYPES)}")
+    if is_pair_model(model_folder):
+        export_pair_model(model_folder, to, layout)
+        return ()
     checkpoint = open_checkpoint(model_folder)
     layers = _require_expressible(checkpoint, model_folder, layout)
     with make_model_folder(to) as inside:
@@ -68,8 +76,6 @@ def export_model(model_folder: Path, to: Path, layout: str) -> tuple[View, ...]:
 
 def _require_expressible(checkpoint: Checkpoint, folder: Path, layout: str) -> list[Linear]:
     """The layers of a model that the layout can express; an error for any other model."""
-    if layout not in TYPES:
-        raise InputError(f"{layout!r} is not a layout to export to, expected {' or '.join(TYPES)}")
     if checkpoint.family != asterism.FAMILY:
         raise InputError(f"{folder} is a {checkpoint.family} folder, expected a model in asterism's own layout")
     kind = read_json(checkpoint.folder / "config.json").get("model_type")

@@ -73,7 +73,7 @@ def write_json(file: Path, value: object) -> None:
 
 def _find_word_embeddings(tensors: Tensors) -> npt.NDArray[Any]:
     """(vocabulary, hidden) the word embeddings of a BERT or a T5."""
-    for name in (WORDS, "shared.weight"):
+    for name in (WORDS, f"bert.{WORDS}", "shared.weight"):  # the second is a classifier's
         if name in tensors:
             return np.asarray(tensors[name])
     raise InputError(f"the tensors have no {WORDS!r}, expected all weights of a transformer by their names there")

@@ -1,17 +1,19 @@
-"""Writes a model folder in our own layout, which `load_encoder` reads at once."""
+"""Writes a model folder in our own layout, which `load_encoder` or `load_pair_scorer` reads at once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
 from ..graph.heads import DenseHead, Gated, Layers, MultiVectorHead, Projection
+from ..pairs import Markers
 from ..tokens import TextRules, TextTokenizer
 from .layouts import asterism
 from .model_files import CARD, Tensors, make_model_folder, write_json, write_transformer
+from .pair_models import open_pair_model
 from .weights.safetensors_files import write_safetensors
 
 
@@ -44,8 +46,6 @@ def write_checkpoint(
             heads |= _name_arrays(name, weight=head.pooling.weight, bias=head.pooling.bias)
             multi["pooling"] = {"linear": name, "positions": head.pooling.positions}
         settings: dict[str, Any] = {
-            "format": asterism.FORMAT,
-            "backbone": {"folder": "."},
             "document": _describe_rules(document, tokenizer),
             "query": _describe_rules(query, tokenizer),
         }
@@ -54,10 +54,45 @@ def write_checkpoint(
                 "pooling": dense.pooling,
                 "layers": _describe_layers("dense", dense.layers, heads),
             }
-        write_json(inside / asterism.SETTINGS, settings | {"multi_vector": multi})
-        write_safetensors(inside / asterism.HEADS, heads)
-        (inside / CARD).write_text(card, encoding="utf-8")
+        _write_rest(inside, settings | {"multi_vector": multi}, heads, card)
         asterism.read(inside)  # refuses what could not be loaded: missing tensors, wrong shapes, NaN
+
+
+def write_pair_model(
+    folder: Path,
+    source: Path,
+    tensors: Tensors,
+    layers: Layers | None,
+    markers: Markers | None,
+    length: int,
+    card: str,
+) -> None:
+    """Write the new folder of a cross-encoder: all of it, or nothing.
+
+    source           the folder with config.json and tokenizer that the training began with
+    tensors          the transformer's weights by their names in transformers, written as float32
+    layers, markers  one of them: layers over [CLS], or the ids of markers
+    length           tokens of a pair
+    card             the text of README.md
+    """
+    with make_model_folder(folder) as inside:
+        tokenizer = write_transformer(inside, source, tensors, ())
+        heads: dict[str, Any] = {}
+        pair: dict[str, Any] = {"length": length}
+        if layers is not None:
+            pair["layers"] = _describe_layers("pair", layers, heads)
+        if markers is not None:
+            pair["markers"] = [_require_token(tokenizer, number, "a marker") for number in astuple(markers)]
+        _write_rest(inside, {"pair": pair}, heads, card)
+        open_pair_model(inside)  # refuses what could not be loaded
+
+
+def _write_rest(inside: Path, sections: dict[str, Any], heads: dict[str, Any], card: str) -> None:
+    """What our own layout has beside the transformer's files."""
+    write_json(inside / asterism.SETTINGS, {"format": asterism.FORMAT, "backbone": {"folder": "."}, **sections})
+    if heads:
+        write_safetensors(inside / asterism.HEADS, heads)
+    (inside / CARD).write_text(card, encoding="utf-8")
 
 
 def _describe_layers(head: str, layers: Layers, heads: dict[str, Any]) -> list[Any]:

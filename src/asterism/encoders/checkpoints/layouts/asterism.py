@@ -8,6 +8,7 @@
      "multi_vector": {"layers": [{"linear": "projection"}, "unit_length"],
                       "pooling": {"linear": "constant", "positions": 250}}}
 
+`pair` makes it a cross-encoder (`checkpoints/pair_models.py`), which needs no other section but the backbone.
 A linear layer has NAME.weight (out, in) and optionally NAME.bias in heads.safetensors. A gated layer, {"gated": NAME,
 "activation": "silu"}, has NAME.gate.weight and NAME.up.weight (inner, in), and NAME.down.weight (out, inner).
 """
@@ -63,6 +64,8 @@ def recognises(folder: Path) -> bool:
 def read(folder: Path) -> Checkpoint:
     """Backbone, rules and heads."""
     settings, backbone, heads = open_parts(folder)
+    if is_of_pairs(settings):
+        raise CheckpointError(f"{folder} is a cross-encoder, expected a model of texts: use load_pair_scorer for it")
     weights = open_weights(backbone)
     transformer = open_transformer(backbone, weights)
     refuse_unknown(weights, transformer, (), ("cls.", "lm_head.", "linear.", "classifier.", "doc_project."))
@@ -95,6 +98,11 @@ def read(folder: Path) -> Checkpoint:
     )
     reader.refuse_unused()
     return checkpoint
+
+
+def is_of_pairs(settings: Mapping[str, Any]) -> bool:
+    """Whether it is a cross-encoder, which has no rules for single texts."""
+    return "pair" in settings and "document" not in settings
 
 
 def open_parts(folder: Path) -> tuple[dict[str, Any], Path, Weights]:
