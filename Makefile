@@ -141,7 +141,7 @@ bench-lexical:
 	$(BENCH)/envs/lexical/bin/python benchmarks/lexical.py --data $(DATA) --work $(BENCH)
 
 bench-training:
-	benchmarks/peers/setup.sh $(BENCH)/envs training pylate
+	benchmarks/peers/setup.sh $(BENCH)/envs training pylate-training
 	$(BENCH)/envs/training/bin/python benchmarks/training.py --data $(DATA) --work $(BENCH)
 
 clean:

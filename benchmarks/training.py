@@ -5,8 +5,8 @@
 ColBERT's objective on all-MiniLM-L6-v2: batches of 32 queries with a positive and a hard negative each, from
 fairytaleqa_section. All start from the same weights, read the same batches in the same order with the same optimiser
 and no dropout, in float32 on two threads; their first and last losses are printed, because they should agree. Each
-engine is a process of its own, in the environment that benchmarks/peers/setup.sh makes (training, pylate). The first
-steps do not count. Preparing is what lies before them: loading, tokenising and, for the top layers, the frozen ones.
+engine is a process of its own, in an environment that benchmarks/peers/setup.sh makes. The first steps do not count.
+Preparing is what lies before them: loading, tokenising and, for the top layers, the frozen ones.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ENGINES = {
     "asterism, top 2 of 6 layers": ("training", "asterism-top"),
     "sentence-transformers 6": ("training", "sentence-transformers"),
     "sentence-transformers 6, mini-batches": ("training", "sentence-transformers-mini"),
-    "PyLate": ("pylate", "pylate"),
+    "PyLate": ("pylate-training", "pylate"),
 }
 STEPS, SKIPPED, BATCH, THREADS = 16, 4, 32, 2
 RATE, WARMUP, WEIGHT_DECAY, QUERY_LENGTH, DOCUMENT_LENGTH = 2e-5, 0.1, 0.01, 32, 180
