@@ -50,6 +50,8 @@ def choose_clusters(vectors: Vectors, count: int, rng: np.random.Generator) -> l
     """The items nearest to the centres of k-means; the largest clusters first."""
     import faiss
 
+    if not count:
+        return []
     rows = np.ascontiguousarray(vectors, np.float32)
     means = faiss.Kmeans(
         rows.shape[1], count, niter=ROUNDS, seed=int(rng.integers(1 << 30)), min_points_per_centroid=1, verbose=False
@@ -65,8 +67,8 @@ def choose_clusters(vectors: Vectors, count: int, rng: np.random.Generator) -> l
 
 def _measure(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
     """(n, q) -> squared lengths (n,)."""
-    parts = [rows[start : start + CHUNK].astype(np.float64) for start in range(0, len(rows), CHUNK)]
-    return np.concatenate([np.einsum("ij,ij->i", part, part) for part in parts] or [np.zeros(0)])
+    parts = (rows[start : start + CHUNK].astype(np.float64) for start in range(0, len(rows), CHUNK))
+    return np.concatenate([np.zeros(0), *(np.einsum("ij,ij->i", part, part) for part in parts)])
 
 
 CHOICES: dict[AnchorChoice, Callable[[Vectors, int, np.random.Generator], list[int]]] = {
