@@ -164,7 +164,7 @@ def test_rows_that_are_out_of_order(tmp_path: Path) -> None:
 
 def test_scores_that_do_not_fit(tmp_path: Path) -> None:
     table = make(tmp_path / "t", precision="float16")
-    with table.writing() as writer, pytest.raises(InputError, match="a score is 100000 .* more than float16 can hold"):
+    with table.writing() as writer, pytest.raises(InputError, match=r"a score is 100000 .* more than float16 can hold"):
         writer.append(np.array([1, 100_000]), draw([1, 100_000]))
     assert len(ScoreTable.open(tmp_path / "t").numbers) == 0
 
