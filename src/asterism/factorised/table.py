@@ -244,8 +244,8 @@ class TableWriter:
             raise
 
     def _commit(self, **changes: Any) -> None:
-        state = replace(self.table.state, **changes)
-        state = replace(state, next_folder=self.table.state.next_folder + 1)
+        used = int("segments" in changes)  # a build that is finished twice leaves the same bytes
+        state = replace(self.table.state, next_folder=self.table.state.next_folder + used, **changes)
         write_manifest(self.table.folder, state.to_json())
         self.table = ScoreTable(self.table.folder, state)
 

@@ -101,8 +101,11 @@ class FactorisedIndex:
 
     def add(self, items: Iterable[Document], *, update: bool = False, progress: Progress | None = None) -> int:
         """Add items: as many calls for each as there are anchor queries. Returns how many were added."""
+        table = open_table(self.retriever.collection)  # before anything is added: it may be damaged
         added = self.retriever.add(items, update=update)
-        self._score_missing(progress)
+        if table is not None:
+            with table.writing() as writer:
+                add_missing_rows(self.retriever.collection, self._scorer, writer, progress)
         return added
 
     def delete(self, ids: Iterable[str]) -> int:
@@ -141,12 +144,6 @@ class FactorisedIndex:
     def __exit__(self, *_: object) -> None:
         """Close."""
         self.close()
-
-    def _score_missing(self, progress: Progress | None) -> None:
-        table = open_table(self.retriever.collection)
-        if table is not None:
-            with table.writing() as writer:
-                add_missing_rows(self.retriever.collection, self._scorer, writer, progress)
 
 
 def _open_items(path: Path, items: Iterable[str | Document], model: str | os.PathLike[str] | None) -> Retriever:

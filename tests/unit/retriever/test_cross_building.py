@@ -79,6 +79,14 @@ def test_damage_is_found(retriever: asterism.Retriever, file: str, use: Callable
         use(retriever)
 
 
+def test_nothing_is_added_to_damaged_scores(retriever: asterism.Retriever) -> None:
+    build(retriever)
+    (retriever.path / "cross" / "manifest.json").write_text("{}")
+    with pytest.raises(DamagedIndex):
+        asterism.FactorisedIndex(retriever, MatrixScorer(MATRIX)).add([asterism.Document("new", "item 3")])
+    assert "new" not in retriever
+
+
 @pytest.mark.parametrize("anchors", ["pivots", "clusters", "random"])
 def test_without_documents(retriever: asterism.Retriever, anchors: str) -> None:
     retriever.delete([document.id for document in retriever])

@@ -97,3 +97,29 @@ def test_the_model_is_loaded_once(tmp_path: Path) -> None:
         assert searcher.load_scorer(model) is index.retriever.make_cross_searcher().load_scorer(model)
         with pytest.raises(SettingError, match="has no scores of anchor queries"):
             searcher.load_scorer()
+
+
+@pytest.mark.parametrize("mix", [0.0, 0.4])
+def test_axn_over_dense_vectors(tmp_path: Path, mix: float) -> None:
+    """Against NumPy: in rounds, least squares over the vectors asked so far, mixed with the query's own vector."""
+    rng = np.random.default_rng(4)
+    words = ["light", "speed", "fox", "dog", "run", "function", "brown", "lazy", "quick", "read", "file"]
+    texts = [" ".join([*rng.choice(words, 6), str(number)]) for number in range(80)]
+    with asterism.Retriever.create(tmp_path / "x.ast", layouts.bge_m3(tmp_path / "model")) as retriever:
+        retriever.add(asterism.Document(f"d{number}", text) for number, text in enumerate(texts))
+        matrix = rng.normal(size=(1, len(texts)))
+        scorer = MatrixScorer(matrix)
+        settings = asterism.CrossSearch(method="axn", calls=40, rounds=4, ridge=0.0, mix=mix, first="dense")
+        found = retriever.search("q0", 5, rerank=scorer, settings=settings)
+        (segment,) = retriever.collection.snapshot().segments
+        vectors = np.asarray(segment.dense.vectors, np.float64)
+        own = np.append(retriever.encoder.encode_query(["q0"], views=["dense"]).dense[0], 0.0)
+        asked = [int(id[1:]) for id in retriever.search("q0", 10, method="dense").ids]
+    rows = np.append(vectors, np.ones((len(vectors), 1)), axis=1)
+    while len(asked) < 40:
+        fitted = np.linalg.lstsq(rows[asked], matrix[0, asked], rcond=1e-6)[0]
+        predicted = rows @ ((1 - mix) * fitted + mix * own)
+        predicted[asked] = -np.inf
+        asked += np.argsort(-predicted)[:10].tolist()
+    assert [int(text.split()[-1]) for _, text in scorer.asked] == asked
+    assert found.ids == [f"d{number}" for number in sorted(asked, key=lambda number: -matrix[0, number])[:5]]
