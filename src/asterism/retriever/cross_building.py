@@ -89,7 +89,8 @@ def build_table(
         writer.table.verify()  # anchors are chosen by the scores
         numbers = _read_numbers(collection)
         places = np.flatnonzero(np.isin(writer.table.numbers, numbers))
-        rows = writer.table.read()[places]
+        rows = writer.table.read()
+        rows = rows if len(places) == len(rows) else rows[places]
         chosen = choose_anchors(rows, wanted, anchors, seed)
         ridge = choose_ridge(rows, chosen, seed)
         writer.finish(numbers, [int(number) for number in writer.table.numbers[places][chosen]], ridge)
