@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .documents.reading import read_documents, read_jsonl, read_text_folder, read_tsv
     from .encoders import load_encoder, load_pair_scorer
     from .errors import AsterismError
+    from .factorised.scorers import Asking
     from .representations import LexicalWeights, Representations, TokenVectors
     from .results import Explanation, Hit, Match, Ranking
     from .retriever import FactorisedIndex, Retriever
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "Asking",
     "AsterismError",
     "Collection",
     "CrossSearch",
@@ -54,6 +56,7 @@ _HOMES = {
     "documents.document": ("Document", "Query"),
     "encoders": ("load_encoder", "load_pair_scorer"),
     "errors": ("AsterismError",),
+    "factorised.scorers": ("Asking",),
     "collection.collection": ("Collection",),
     "views.hits": ("SearchHits",),
     "views.tokens.index": ("TokenIndex",),

@@ -57,3 +57,9 @@ def test_a_killed_writer_of_a_token_index(shim: Path, tmp_path: Path) -> None:
         "build: new state",
         "build: old state",
     ]
+
+
+@pytest.mark.parametrize("mode", ["k", "f"], ids=["killed", "disk full"])
+def test_a_build_of_anchor_scores(shim: Path, tmp_path: Path, mode: str) -> None:
+    """What was scored before is intact, and the next build ends with the bytes of one that never failed."""
+    assert "faults 12 " in run(shim, "cross_driver", tmp_path / "x", mode, 12)

@@ -22,7 +22,10 @@ app = typer.Typer(help="Search with a cross-encoder itself, within a budget of c
 
 CrossModel = Annotated[str, describe_option("--model", metavar="DIR", help="The cross-encoder: a folder or a name.")]
 Moved = Annotated[
-    str | None, describe_option("--model", metavar="DIR", help="Where the cross-encoder is now, if it was moved.")
+    str | None,
+    describe_option(
+        "--model", metavar="DIR", help="Where the cross-encoder is now, if it was moved; which one, without a build."
+    ),
 ]
 Queries = Annotated[
     Path,
@@ -123,7 +126,7 @@ def search(
         print_ranking(ranking, [])
     else:
         print_plain(ranking, [])
-    print_note(f"{ranking.calls} calls, {ranking.timings.get('scorer', 0.0):.2f} s of them")
+    print_note(f"{ranking.calls} calls in {ranking.timings.get('scorer', 0.0):.2f} s")
 
 
 @app.command()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 AnchorChoice = Literal["pivots", "clusters", "random"]
 Vectors = npt.NDArray[np.floating]
 
-CHUNK = 16384  # items whose vectors are float64 at once
+CHUNK = 4096  # items whose vectors are copied at once
 ROUNDS = 10  # of k-means
 
 
@@ -40,7 +40,8 @@ def choose_pivots(vectors: Vectors, count: int, _: np.random.Generator) -> list[
             break
         chosen.append(pivot)
         direction = residual[pivot] / np.sqrt(sizes[pivot])
-        residual -= np.outer(residual @ direction, direction)
+        for part in _split(residual):
+            part -= np.outer(part @ direction, direction)
         sizes = _measure(residual)
         sizes[chosen] = 0.0
     return chosen
@@ -50,6 +51,8 @@ def choose_clusters(vectors: Vectors, count: int, rng: np.random.Generator) -> l
     """The items nearest to the centres of k-means; the largest clusters first."""
     import faiss
 
+    if not count:
+        return []
     rows = np.ascontiguousarray(vectors, np.float32)
     means = faiss.Kmeans(
         rows.shape[1], count, niter=ROUNDS, seed=int(rng.integers(1 << 30)), min_points_per_centroid=1, verbose=False
@@ -65,8 +68,13 @@ def choose_clusters(vectors: Vectors, count: int, rng: np.random.Generator) -> l
 
 def _measure(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
     """(n, q) -> squared lengths (n,)."""
-    parts = [rows[start : start + CHUNK].astype(np.float64) for start in range(0, len(rows), CHUNK)]
-    return np.concatenate([np.einsum("ij,ij->i", part, part) for part in parts] or [np.zeros(0)])
+    parts = (part.astype(np.float64) for part in _split(rows))
+    return np.concatenate([np.zeros(0), *(np.einsum("ij,ij->i", part, part) for part in parts)])
+
+
+def _split(rows: npt.NDArray[np.float32]) -> Iterator[npt.NDArray[np.float32]]:
+    """Views of some rows each."""
+    return (rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK))
 
 
 CHOICES: dict[AnchorChoice, Callable[[Vectors, int, np.random.Generator], list[int]]] = {

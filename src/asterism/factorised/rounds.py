@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -39,6 +39,11 @@ class Asked:
         self.candidates = self.eligible.copy()  # eligible and not asked
         self._known: dict[int, float] = {}
 
+    def resume(self, known: Mapping[int, float], gone: int) -> None:
+        """Begin with the scores of an earlier attempt, by place; it asked about `gone` others, which are deleted."""
+        self.calls -= gone
+        self._keep(list(known), list(known.values()))
+
     @property
     def left(self) -> int:
         """Calls that are left."""
@@ -50,10 +55,7 @@ class Asked:
         if new:
             with self.spend("scorer"):
                 found = self.ask(np.array(new, np.int64)).tolist()
-            self.scores += found
-            self.places += new
-            self._known |= zip(new, found, strict=True)
-            self.candidates[new] = False
+            self._keep(new, found)
         return np.array([self._known[place] for place in places.tolist() if place in self._known], np.float32)
 
     def choose(self, first: FirstStage, count: int) -> Places:
@@ -74,6 +76,12 @@ class Asked:
         places, scores = places[self.eligible[places]], scores[self.eligible[places]]
         order = np.lexsort((places, -scores))[:k]
         return places[order], scores[order]
+
+    def _keep(self, places: list[int], scores: list[float]) -> None:
+        self.places += places
+        self.scores += scores
+        self._known |= zip(places, scores, strict=True)
+        self.candidates[places] = False
 
     @contextmanager
     def spend(self, stage: str) -> Iterator[None]:
@@ -122,10 +130,12 @@ class FixedAnchors:
     def predict(self, scores: Floats, count: int, ridge: float) -> Floats:
         """The scores of the first `count` anchors -> the score of every place (n,)."""
         key = (count, ridge)
-        if key not in self._solved:
+        solved = self._solved.get(key)
+        if solved is None:
+            solved = (self.basis.T @ solve(self.vectors[:count], ridge)).astype(np.float32)
             self._solved.clear()  # the budget seldom changes
-            self._solved[key] = (self.basis.T @ solve(self.vectors[:count], ridge)).astype(np.float32)
-        return self.items.predict(self._solved[key] @ scores[:count])
+            self._solved[key] = solved  # another thread may clear it again
+        return self.items.predict(solved @ scores[:count])
 
 
 def search_by_anchors(asked: Asked, anchors: FixedAnchors, ridge: float, first: FirstStage) -> None:
@@ -135,8 +145,8 @@ def search_by_anchors(asked: Asked, anchors: FixedAnchors, ridge: float, first: 
     them as answers.
     """
     count = min(len(anchors.places), asked.calls // 2)
-    if count:
-        scores = asked.score(anchors.places[:count])
+    scores = asked.score(anchors.places[:count])
+    if count and asked.left:
         with asked.spend("solve"):
             chosen = choose_highest(anchors.predict(scores, count, ridge), asked.candidates, asked.left)
         asked.score(chosen)

@@ -76,20 +76,17 @@ class CheckedScorer:
             return np.concatenate([self._score_batch(query, [text]) for text in texts])
         raise ScorerError(
             f"the scorer {failure} for the query {_shorten(query)} and the text {_shorten(texts[0])}, "
-            f"asked {1 + self._asking.retries} times: what was scored before is kept"
+            f"asked {1 + self._asking.retries} times: try again when it answers"
         )
 
     def _ask(self, query: str, texts: Sequence[str]) -> Floats:
         try:
             found = _call(self._scorer, query, list(texts), self._asking.timeout)
-        except TimeoutError as error:
+        except _TooSlow as error:
             raise _Failed(f"took more than {self._asking.timeout:g} seconds") from error
         except Exception as error:
             raise _Failed(f"raised {type(error).__name__} ({' '.join(str(error).split())[:200]})") from error
-        try:
-            scores = np.asarray(found, np.float32)
-        except (TypeError, ValueError) as error:
-            raise _Failed(f"returned a {type(found).__name__}, expected {len(texts)} numbers") from error
+        scores = _read_scores(found, len(texts))
         if scores.shape != (len(texts),):
             raise _Failed(f"returned shape {scores.shape}, expected ({len(texts)},)")
         if not np.isfinite(scores).all():
@@ -99,6 +96,10 @@ class CheckedScorer:
 
 class _Failed(Exception):
     """One attempt failed."""
+
+
+class _TooSlow(Exception):
+    """A call took longer than it may. Not a TimeoutError, which a scorer may raise itself."""
 
 
 def _call(scorer: Scorer, query: str, texts: list[str], timeout: float) -> Any:
@@ -120,8 +121,20 @@ def _call(scorer: Scorer, query: str, texts: list[str], timeout: float) -> Any:
     if failure:
         raise failure[0]
     if not result:
-        raise TimeoutError
+        raise _TooSlow
     return result[0]
+
+
+def _read_scores(found: Any, expected: int) -> Floats:
+    """Whatever a scorer returned, as numbers; a tensor of another library may refuse to become an array."""
+    try:
+        values = np.asarray(found)
+        if values.dtype.kind not in "biuf":
+            values = values.astype(object)  # each on its own: complex numbers would lose a part
+        with np.errstate(over="ignore"):  # infinite, which is refused
+            return values.astype(np.float32)
+    except Exception as error:
+        raise _Failed(f"returned a {type(found).__name__}, expected {expected} numbers") from error
 
 
 def _shorten(text: str) -> str:

@@ -11,6 +11,7 @@ all blocks to one segment, so that an interrupted build ends with the same bytes
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,10 +22,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import DamagedIndex, InputError
 from ..files.new_folders import fsync_path
-from ..storage.arrays import ArrayWriter, MappedFolder, verify_folders, write_arrays
-from ..storage.facts import Facts, FileFacts
-from ..storage.faults import damaged, report_write_errors
+from ..files.regular_files import is_real_folder
+from ..storage.arrays import ArrayWriter, MappedFolder, read_array, verify_folders, write_arrays
+from ..storage.facts import LARGEST, Facts, FileFacts
+from ..storage.faults import REMEDY, damaged, report_write_errors
 from ..storage.folders import PART, make_index_folder, remove_part, sweep_parts
 from ..storage.lock import hold_writer_lock
 from ..storage.manifest import read_manifest, write_manifest
@@ -79,8 +82,11 @@ class TableState:
         queries, anchors = content.get("queries"), content.get("anchors")
         if not isinstance(queries, list) or not all(isinstance(query, str) for query in queries):
             raise damaged(facts.where, "has no list of anchor queries")
-        if not isinstance(anchors, list) or not all(type(number) is int for number in anchors):
+        if not isinstance(anchors, list) or not all(type(one) is int and 0 <= one <= LARGEST for one in anchors):
             raise damaged(facts.where, "has no list of anchor items")
+        ridge = facts.number("ridge", 1e6)
+        if ridge < 0:
+            raise damaged(facts.where, f"has the ridge {ridge:g}, expected 0 or more")
         if not 0 < len(queries) <= MOST_QUERIES:
             raise damaged(facts.where, f"has {len(queries)} anchor queries, expected up to {MOST_QUERIES}")
         return cls(
@@ -90,7 +96,7 @@ class TableState:
             facts.whole("next_folder", 1, 10**12 - 1),
             tuple(Segment.from_facts(part) for part in facts.parts("segments")),
             tuple(anchors),
-            facts.number("ridge", 1e6),
+            ridge,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -99,14 +105,20 @@ class TableState:
 
 
 class ScoreTable:
-    """An open table. `numbers` (n,) and the rows of `read` are in the order of the blocks, which is ascending."""
+    """An open table. `numbers` (n,) and the rows of `read` are in the order of the blocks, which is ascending.
+
+    Everything is mapped at once, and stays readable when another process joins the blocks. The numbers are compared
+    with their checksum, because they say whose scores the rows are.
+    """
 
     def __init__(self, folder: Path, state: TableState) -> None:
         """Use `create` or `open`."""
         self.folder = folder
         self.state = state
-        self._parts = [self._open_part(segment) for segment in state.segments]
-        arrays = [part.array("numbers", np.int64, (segment.rows,)) for part, segment in self._pairs()]
+        self._parts = [MappedFolder(folder / segment.name, segment.files) for segment in state.segments]
+        pairs = list(zip(self._parts, state.segments, strict=True))
+        self._scores = [part.array("scores", self.dtype, (segment.rows, self.width)) for part, segment in pairs]
+        arrays = [_read_numbers(part, segment) for part, segment in pairs]
         self.numbers: Numbers = np.concatenate([np.empty(0, np.int64), *arrays])
         if (self.numbers[1:] <= self.numbers[:-1]).any():
             raise damaged(folder, "has rows whose numbers are not in order")
@@ -122,7 +134,16 @@ class ScoreTable:
     @classmethod
     def open(cls, folder: Path) -> ScoreTable:
         """Open a folder; nothing in it is changed."""
-        return cls(folder, TableState.from_facts(read_manifest(folder, KIND, VERSION)))
+        with _advise(folder):
+            if os.path.lexists(folder) and not is_real_folder(folder):
+                raise damaged(folder, "is not a folder")
+            while True:
+                state = TableState.from_facts(read_manifest(folder, KIND, VERSION))
+                try:
+                    return cls(folder, state)
+                except DamagedIndex:  # or another process joined the blocks just now
+                    if state == TableState.from_facts(read_manifest(folder, KIND, VERSION)):
+                        raise
 
     @contextmanager
     def writing(self) -> Iterator[TableWriter]:
@@ -149,18 +170,17 @@ class ScoreTable:
 
     def read(self) -> Rows:
         """(n, queries) all rows; one segment is mapped, several are copied."""
-        arrays = [part.array("scores", self.dtype, (segment.rows, self.width)) for part, segment in self._pairs()]
-        return arrays[0] if len(arrays) == 1 else np.concatenate([np.empty((0, self.width), self.dtype), *arrays])
+        if len(self._scores) == 1:
+            return self._scores[0]
+        return np.concatenate([np.empty((0, self.width), self.dtype), *self._scores])
 
     def verify(self) -> None:
-        """Read all files and compare their checksums."""
-        verify_folders(self._parts, 1)
-
-    def _open_part(self, segment: Segment) -> MappedFolder:
-        return MappedFolder(self.folder / segment.name, segment.files)
-
-    def _pairs(self) -> Iterator[tuple[MappedFolder, Segment]]:
-        return zip(self._parts, self.state.segments, strict=True)
+        """Read all files and compare their checksums; a score that is not a number is refused too."""
+        with _advise(self.folder):
+            verify_folders(self._parts, 1)
+            for rows in self._scores:
+                if not all(np.isfinite(rows[start : start + CHUNK]).all() for start in range(0, len(rows), CHUNK)):
+                    raise damaged(self.folder, "has scores that are not numbers")
 
 
 class TableWriter:
@@ -172,8 +192,18 @@ class TableWriter:
 
     def append(self, numbers: Numbers, scores: npt.NDArray[np.floating]) -> None:
         """Rows (n, queries) of documents, whose numbers are ascending and above all others."""
+        with np.errstate(over="ignore"):
+            rows = scores.astype(self.table.dtype)
+        if not np.isfinite(rows).all():
+            largest = float(np.abs(scores).max())
+            raise InputError(
+                f"a score is {largest:g} or its negative, more than {self.table.dtype} can hold: remove "
+                f"{self.table.folder} and build it with the precision float32"
+            )
+        if len(self.table.numbers) and numbers[0] <= self.table.numbers[-1]:
+            raise damaged(self.table.folder, "has scores of documents that the index does not have yet")
         with self._make_segment() as (name, folder):
-            files = write_arrays(folder, {"numbers": numbers, "scores": scores.astype(self.table.dtype)})
+            files = write_arrays(folder, {"numbers": numbers, "scores": rows})
         segment = Segment(name, len(numbers), files)
         self._commit(segments=(*self.table.state.segments, segment))
 
@@ -214,7 +244,25 @@ class TableWriter:
             raise
 
     def _commit(self, **changes: Any) -> None:
-        state = replace(self.table.state, **changes)
-        state = replace(state, next_folder=self.table.state.next_folder + 1)
+        used = int("segments" in changes)  # a build that is finished twice leaves the same bytes
+        state = replace(self.table.state, next_folder=self.table.state.next_folder + used, **changes)
         write_manifest(self.table.folder, state.to_json())
         self.table = ScoreTable(self.table.folder, state)
+
+
+def _read_numbers(part: MappedFolder, segment: Segment) -> Numbers:
+    """(n,) the documents' numbers of a block."""
+    numbers = read_array(part.path / "numbers.npy", segment.files["numbers.npy"], np.int64, 1)
+    if len(numbers) != segment.rows:
+        raise damaged(part.path, f"has {len(numbers)} numbers, expected {segment.rows}")
+    return numbers
+
+
+@contextmanager
+def _advise(folder: Path) -> Iterator[None]:
+    """Say what helps against damage: `repair` cannot compute scores."""
+    try:
+        yield
+    except DamagedIndex as error:
+        advice = f"restore it from a copy, or remove {folder} and build the scores again"
+        raise DamagedIndex(str(error).replace(REMEDY, advice)) from error

@@ -13,15 +13,17 @@ import numpy as np
 from ..collection.collection import Collection
 from ..documents.judgements import read_queries
 from ..documents.lines import read_lines
-from ..errors import InputError, NotAnIndex, SettingError
+from ..errors import IndexExists, InputError, ModelDiffers, NotAnIndex, SettingError
 from ..factorised.anchors import AnchorChoice, choose_anchors
 from ..factorised.regression import choose_ridge
 from ..factorised.scorers import CheckedScorer
-from ..factorised.table import FOLDER, PRECISIONS, Numbers, ScoreTable, TableWriter
+from ..factorised.table import FOLDER, MOST_QUERIES, PRECISIONS, Numbers, ScoreTable, TableWriter
 from ..settings import check_choice, check_whole_number
 from .checks import check_query
 
-BLOCK_CALLS = 16_384  # scores of one commit
+BLOCK_CALLS = 16_384  # most scores of one commit
+FIRST_CALLS = 2_048  # scores of the first commits: a scorer may be slow, or paid for
+GROWTH = 64  # blocks grow with the table, so that there are few of them
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,13 @@ def open_table(collection: Collection) -> ScoreTable | None:
         return None
 
 
+def check_table(collection: Collection) -> None:
+    """Read all scores of an index, if it has any, and compare their checksums."""
+    table = open_table(collection)
+    if table is not None:
+        table.verify()
+
+
 def build_table(
     collection: Collection,
     scorer: CheckedScorer,
@@ -74,23 +83,42 @@ def build_table(
     check_choice("precision", precision, PRECISIONS)
     check_choice("anchors", anchors, get_args(AnchorChoice))  # before anything is scored
     given = check_anchor_queries(queries)
-    table = open_table(collection)
-    if table is None:
-        table = ScoreTable.create(collection.path / FOLDER, given, precision, dict(made_of or {}))
-    elif table.state.queries != given:
-        raise InputError(
-            f"{table.folder} was made with {len(table.state.queries)} anchor queries that are not the "
-            f"{len(given)} given ones: give the same, or remove the folder to begin anew"
-        )
+    table = _open_or_create(collection, given, precision, dict(made_of or {}))
     with table.writing() as writer:
         add_missing_rows(collection, scorer, writer, progress)
+        writer.table.verify()  # anchors are chosen by the scores
         numbers = _read_numbers(collection)
         places = np.flatnonzero(np.isin(writer.table.numbers, numbers))
-        rows = writer.table.read()[places]
+        rows = writer.table.read()
+        rows = rows if len(places) == len(rows) else rows[places]
         chosen = choose_anchors(rows, wanted, anchors, seed)
         ridge = choose_ridge(rows, chosen, seed)
         writer.finish(numbers, [int(number) for number in writer.table.numbers[places][chosen]], ridge)
         return writer.table
+
+
+def _open_or_create(
+    collection: Collection, queries: tuple[str, ...], precision: str, made_of: dict[str, Any]
+) -> ScoreTable:
+    """The table of an index; one that was begun with another scorer, other queries or another precision is refused."""
+    table = open_table(collection)
+    if table is None:
+        try:
+            return ScoreTable.create(collection.path / FOLDER, queries, precision, made_of)
+        except IndexExists:  # another process was faster
+            table = ScoreTable.open(collection.path / FOLDER)
+    state, otherwise = table.state, "or remove the folder to begin anew"
+    if state.made_of.get("files") != made_of.get("files"):
+        known = state.made_of.get("model") or "a scorer of your own"
+        raise ModelDiffers(f"{table.folder} was made with {known}, which is not the given one: give that, {otherwise}")
+    if state.queries != queries:
+        raise InputError(
+            f"{table.folder} was made with {len(state.queries)} anchor queries that are not the "
+            f"{len(queries)} given ones: give the same, {otherwise}"
+        )
+    if state.precision != precision:
+        raise InputError(f"{table.folder} holds {state.precision}, but {precision} is wanted: give that, {otherwise}")
+    return table
 
 
 def add_missing_rows(
@@ -99,12 +127,12 @@ def add_missing_rows(
     """Score the documents that have no scores yet, in blocks; returns how many documents."""
     queries = writer.table.state.queries
     missing = np.setdiff1d(_read_numbers(collection), writer.table.numbers)
-    size = max(1, BLOCK_CALLS // len(queries))
     begin, before = time.perf_counter(), len(writer.table.numbers) * len(queries)
     total = before + len(missing) * len(queries)
-    done = before
-    for start in range(0, len(missing), size):
-        block = missing[start : start + size]
+    done, start = before, 0
+    while start < len(missing):
+        block = missing[start : start + _choose_size(writer.table)]
+        start += len(block)
         with collection.reading() as reader:
             documents = reader.documents(block.tolist())
         block = np.array([number for number in block.tolist() if number in documents], np.int64)
@@ -120,6 +148,12 @@ def add_missing_rows(
     return len(missing)
 
 
+def _choose_size(table: ScoreTable) -> int:
+    """Documents of the next block. It depends on the table alone: a resumed build has the blocks of another."""
+    rows = max(FIRST_CALLS // table.width, len(table.numbers) // GROWTH)
+    return max(1, min(rows, BLOCK_CALLS // table.width))
+
+
 def check_anchor_queries(queries: Sequence[str]) -> tuple[str, ...]:
     """Refuse no queries, and texts that are none; the same query twice would count twice."""
     if isinstance(queries, str) or not isinstance(queries, Sequence):
@@ -128,7 +162,10 @@ def check_anchor_queries(queries: Sequence[str]) -> tuple[str, ...]:
         raise InputError("there are no anchor queries, expected some: questions as users ask them")
     for query in queries:
         check_query(query)
-    return tuple(dict.fromkeys(queries))
+    found = tuple(dict.fromkeys(queries))
+    if len(found) > MOST_QUERIES:
+        raise InputError(f"there are {len(found):,} anchor queries, expected at most {MOST_QUERIES:,}: give fewer")
+    return found
 
 
 def read_anchor_queries(path: Path, most: int, seed: int) -> list[str]:
@@ -137,11 +174,11 @@ def read_anchor_queries(path: Path, most: int, seed: int) -> list[str]:
     is_json = path.name.lower().removesuffix(".gz").endswith(".jsonl")
     texts = list(read_queries(path).values()) if is_json else [line for _, line in read_lines(path)]
     texts = list(dict.fromkeys(text for text in texts if text.strip()))
+    if most and len(texts) > most:
+        chosen = np.sort(np.random.default_rng(seed).permutation(len(texts))[:most])
+        texts = [texts[number] for number in chosen]
     check_anchor_queries(texts)
-    if not most or len(texts) <= most:
-        return texts
-    chosen = np.sort(np.random.default_rng(seed).permutation(len(texts))[:most])
-    return [texts[number] for number in chosen]
+    return texts
 
 
 def describe_table(collection: Collection) -> dict[str, Any]:

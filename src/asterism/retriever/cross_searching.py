@@ -13,6 +13,7 @@ import numpy as np
 
 from ..collection.collection import Collection
 from ..collection.snapshot import Snapshot, positions
+from ..encoders.loading import load_pair_scorer
 from ..errors import SettingError
 from ..factorised.rounds import (
     Asked,
@@ -30,9 +31,10 @@ from ..factorised.table import ScoreTable
 from ..results import Ranking
 from ..search.plan import SearchPlan
 from ..settings import CrossSearch, check_whole_number
+from ..storage.faults import damaged
 from ..views.eligible import Mask
 from ..views.hits import SearchHits
-from .checks import check_query
+from .checks import check_kind, check_query
 from .cross_scorers import load_described
 from .search_runner import SearchRunner, SearchSettings
 
@@ -56,6 +58,21 @@ class Question:
     plan: SearchPlan
 
 
+def read_request(
+    method: str | None, settings: SearchSettings | CrossSearch, depth: int
+) -> tuple[CrossSearch, SearchSettings]:
+    """The arguments of Retriever.search: what the scorer does, and the settings of the ordinary search before it."""
+    if isinstance(settings, CrossSearch):
+        if method not in (None, "cross"):
+            raise SettingError(f"method is {method!r}, but settings is a CrossSearch: name it there, as `first`")
+        return settings, None
+    calls = check_whole_number("depth", depth, 1)
+    if method == "cross":
+        check_kind("settings", settings, CrossSearch | None, "CrossSearch(...)")
+        return CrossSearch(calls=calls), None
+    return CrossSearch(method="rerank", calls=calls, first=method), settings
+
+
 class _Vanished(Exception):
     """A document was deleted while the search ran, which then begins again with the newest state."""
 
@@ -69,6 +86,7 @@ class CrossSearcher:
         self._runner = runner
         self._table = table
         self._guard = threading.Lock()
+        self._scorers: dict[str | None, Scorer] = {}
         self._prepared: tuple[Snapshot, dict[str, Any]] | None = None
 
     def search(
@@ -88,7 +106,7 @@ class CrossSearcher:
         wanted = check_whole_number("k", k, 1)
         question = Question(query, scorer, settings, self._runner.plan(settings.first, first))
         begin = time.perf_counter()
-        known: dict[int, float] = {}  # by document number: nothing is scored twice, even if the search is repeated
+        known: dict[int, float] = {}  # by document number: a search that is repeated goes on with them
         answer: list[Asked] = []
 
         def search(snapshot: Snapshot, eligible: Mask | None) -> SearchHits:
@@ -111,30 +129,42 @@ class CrossSearcher:
         return own is table or (own is not None and table is not None and own.state == table.state)
 
     def load_scorer(self, model: str | None = None) -> Scorer:
-        """The cross-encoder that the anchor scores were made with; `model`: where it is now, if it was moved."""
-        if self._table is None:
+        """The cross-encoder of the anchor scores; `model`: where it is now. Any model, if there are no scores."""
+        with self._guard:
+            if model not in self._scorers:
+                self._scorers[model] = self._load_scorer(model)
+            return self._scorers[model]
+
+    def _load_scorer(self, model: str | None) -> Scorer:
+        if self._table is not None:
+            return load_described(self._table.state.made_of, self._table.folder, model)
+        if model is None:
             raise self._refuse_without_scores()
-        return load_described(self._table.state.made_of, self._table.folder, model)
+        return load_pair_scorer(model, precision="int8")
 
     def _make_asked(
         self, question: Question, snapshot: Snapshot, eligible: Mask | None, known: dict[int, float]
     ) -> Asked:
         def ask(places: Places) -> Floats:
             numbers = snapshot.numbers[places].tolist()
-            new = [number for number in numbers if number not in known]
             with self._collection.reading() as reader:
-                documents = reader.documents(new)
-            if len(documents) < len(new):
+                documents = reader.documents(numbers)
+            if len(documents) < len(numbers):
+                if self._collection.snapshot() is snapshot:  # they were not deleted
+                    raise damaged(self._collection.path, "has segments with documents that its catalog lacks")
                 raise _Vanished
-            texts = [documents[number].full_text for number in new]
-            known.update(zip(new, question.scorer.score(question.query, texts).tolist(), strict=True))
-            return np.array([known[number] for number in numbers], np.float32)
+            scores = question.scorer.score(question.query, [documents[number].full_text for number in numbers])
+            known.update(zip(numbers, scores.tolist(), strict=True))
+            return scores
 
-        return Asked(ask, np.array(snapshot.kept if eligible is None else eligible, bool), question.settings.calls)
+        asked = Asked(ask, np.array(snapshot.kept if eligible is None else eligible, bool), question.settings.calls)
+        before = positions(snapshot.numbers, sorted(known)).tolist()
+        asked.resume({place: known[int(snapshot.numbers[place])] for place in before}, len(known) - len(before))
+        return asked
 
     def _run(self, asked: Asked, question: Question, snapshot: Snapshot, eligible: Mask | None) -> None:
-        if asked.calls >= int(asked.eligible.sum()):  # everything can be scored
-            asked.score(np.flatnonzero(asked.eligible))
+        if asked.left >= int(asked.candidates.sum()):  # everything can be scored
+            asked.score(np.flatnonzero(asked.candidates))
             return
         with asked.spend("first stage"):
             encoded = self._runner.encode([question.query], question.plan)
@@ -206,7 +236,8 @@ class KeptSearcher:
 
 
 def _gather_scores(snapshot: Snapshot, table: ScoreTable) -> Prepared:
-    """The rows of the table by place."""
+    """The rows of the table by place; they are verified, once."""
+    table.verify()
     at = np.searchsorted(table.numbers, snapshot.numbers)
     known = at < len(table.numbers)
     known[known] = table.numbers[at[known]] == snapshot.numbers[known]

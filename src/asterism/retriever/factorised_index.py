@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,11 @@ from ..factorised.anchors import AnchorChoice
 from ..factorised.scorers import Asking, CheckedScorer, Scorer
 from ..results import Ranking
 from ..settings import CrossMethod, CrossSearch, TermCounting
+from .batches import split_batches
+from .checks import check_kind
 from .cross_building import Progress, add_missing_rows, build_table, check_anchor_queries, describe_table, open_table
-from .jobs import finish_job, is_unfinished, start_job
+from .jobs import describe_job, finish_job, read_job, start_job
 from .retriever import Retriever
-
-JOB = {"inputs": ["items"], "model": "", "settings": {}}
 
 
 class FactorisedIndex:
@@ -67,6 +68,7 @@ class FactorisedIndex:
             precision=precision,
             progress=progress,
         )
+        finish_job(retriever.collection)
         return cls(retriever, scorer, asking)
 
     @classmethod
@@ -82,22 +84,28 @@ class FactorisedIndex:
         query: str,
         k: int = 10,
         *,
-        calls: int = 200,
-        method: CrossMethod = "adacur",
+        calls: int | None = None,
+        method: CrossMethod | None = None,
         filter: Mapping[str, Any] | None = None,
         settings: CrossSearch | None = None,
     ) -> Ranking:
         """The k best items among those that `calls` calls of the scorer reached, with exact scores.
 
-        method: "anncur", "adacur", "axn" or "rerank"; see CrossSearch, which has more settings.
+        method: "anncur", "adacur", "axn" or "rerank"; see CrossSearch, which has more settings and the defaults.
         """
-        chosen = settings or CrossSearch(method=method, calls=calls)
+        check_kind("settings", settings, CrossSearch | None, "CrossSearch(...)")
+        chosen = settings or CrossSearch()
+        chosen = chosen if calls is None else replace(chosen, calls=calls)
+        chosen = chosen if method is None else replace(chosen, method=method)
         return self.retriever.make_cross_searcher().search(query, k, self._scorer, chosen, filter)
 
     def add(self, items: Iterable[Document], *, update: bool = False, progress: Progress | None = None) -> int:
         """Add items: as many calls for each as there are anchor queries. Returns how many were added."""
+        table = open_table(self.retriever.collection)  # before anything is added: it may be damaged
         added = self.retriever.add(items, update=update)
-        self._score_missing(progress)
+        if table is not None:
+            with table.writing() as writer:
+                add_missing_rows(self.retriever.collection, self._scorer, writer, progress)
         return added
 
     def delete(self, ids: Iterable[str]) -> int:
@@ -110,8 +118,8 @@ class FactorisedIndex:
         table = open_table(self.retriever.collection)
         if table is not None:
             with table.writing() as writer:
-                numbers = self.retriever.collection.snapshot().numbers
-                writer.finish(numbers, table.state.anchors, table.state.ridge)
+                numbers, state = self.retriever.collection.snapshot().numbers, writer.table.state
+                writer.finish(numbers, state.anchors, state.ridge)
 
     def __len__(self) -> int:
         """Items."""
@@ -124,9 +132,6 @@ class FactorisedIndex:
     def check(self) -> None:
         """Read every file and compare its checksum; raises DamagedIndex for the first that is wrong."""
         self.retriever.check()
-        table = open_table(self.retriever.collection)
-        if table is not None:
-            table.verify()
 
     def close(self) -> None:
         """Close the files."""
@@ -140,40 +145,43 @@ class FactorisedIndex:
         """Close."""
         self.close()
 
-    def _score_missing(self, progress: Progress | None) -> None:
-        table = open_table(self.retriever.collection)
-        if table is not None:
-            with table.writing() as writer:
-                add_missing_rows(self.retriever.collection, self._scorer, writer, progress)
-
 
 def _open_items(path: Path, items: Iterable[str | Document], model: str | os.PathLike[str] | None) -> Retriever:
-    """A new index of the items; one whose build was interrupted is continued."""
+    """A new index of the items, marked as unfinished; one whose build was interrupted is continued."""
+    documents = _to_documents(items)
+    first = next(documents, None)  # before a folder is made
+    if first is None:
+        raise InputError("there are no items, expected some texts or Documents")
+    job = describe_job(["items"], "" if model is None else str(model))
     if os.path.lexists(path):
         retriever = Retriever.open(path)
-        if not is_unfinished(retriever.collection) and _is_complete(retriever):
+        begun = read_job(retriever.collection)
+        if begun != job and (begun is not None or len(retriever)):  # without both it was killed before it began
             raise IndexExists(f"{path} exists already: open it, or remove it first")
     else:
-        documents = _to_documents(items)
-        first = next(documents, None)  # before a folder is made
-        if first is None:
-            raise InputError("there are no items, expected some texts or Documents")
-        items = chain([first], documents)
         retriever = _create_words_index(path) if model is None else Retriever.create(path, model)
-        start_job(retriever.collection, JOB)
-    if is_unfinished(retriever.collection):
-        retriever.add(retriever.missing(_to_documents(items)))
-        finish_job(retriever.collection)
+    start_job(retriever.collection, job)
+    retriever.add(_find_missing(retriever, chain([first], documents)))
     return retriever
+
+
+def _find_missing(retriever: Retriever, items: Iterable[Document]) -> Iterator[Document]:
+    """Those that an interrupted build did not add; what it added must be the same."""
+    for batch in split_batches(items, retriever.collection.policy):
+        known = retriever.collection.known([item.id for item in batch])
+        stored = {document.id: document for document in retriever.collection.get(list(known))}
+        for item in batch:
+            if item.id not in stored:
+                yield item
+            elif item.full_text != stored[item.id].full_text:
+                raise InputError(
+                    f"the item {item.id!r} is not the one that {retriever.path} was begun with: give the same items, "
+                    "or remove the folder to begin anew"
+                )
 
 
 def _create_words_index(path: Path) -> Retriever:
     return Retriever(Collection.create(path, Views(lexical="words", counting=TermCounting()), {}))
-
-
-def _is_complete(retriever: Retriever) -> bool:
-    table = open_table(retriever.collection)
-    return table is not None and bool(table.state.anchors)
 
 
 def _to_documents(items: Iterable[str | Document]) -> Iterator[Document]:

@@ -28,8 +28,8 @@ from ..settings import CrossSearch, EncoderSettings, HybridSearch, TermCounting,
 from ..terms.languages import detect_language
 from .batches import split_batches
 from .checks import check_id, check_kind, check_progress, is_id
-from .cross_building import open_table
-from .cross_searching import CrossSearcher, KeptSearcher
+from .cross_building import check_table, open_table
+from .cross_searching import CrossSearcher, KeptSearcher, read_request
 from .info import describe_index, describe_profile
 from .jobs import is_unfinished
 from .model import LazyEncoder, choose_views, describe_model, load_model, load_same_model
@@ -233,14 +233,9 @@ class Retriever:
         if rerank is None and method != "cross" and not isinstance(settings, CrossSearch):
             return self.search_many([query], k, method=method, filter=filter, settings=settings, threads=1)[0]
         searcher = self.make_cross_searcher()
+        chosen, first = read_request(method, settings, depth)
         scorer = CheckedScorer(rerank if rerank is not None else searcher.load_scorer())
-        if isinstance(settings, CrossSearch):
-            return searcher.search(query, k, scorer, settings, filter)
-        if method == "cross":
-            check_kind("settings", settings, CrossSearch | None, "CrossSearch(...)")
-            return searcher.search(query, k, scorer, CrossSearch(calls=depth), filter)
-        chosen = CrossSearch(method="rerank", calls=depth, first=method)
-        return searcher.search(query, k, scorer, chosen, filter, settings)
+        return searcher.search(query, k, scorer, chosen, filter, first)
 
     def search_many(
         self,
@@ -313,6 +308,7 @@ class Retriever:
         """Read every file and compare its checksum; raises DamagedIndex for the first that is wrong."""
         self._collection.check()
         check_search_facts(self._collection)
+        check_table(self._collection)
 
     @classmethod
     def repair(cls, path: str | os.PathLike[str], model: str | os.PathLike[str] | None = None) -> Repair:

@@ -55,6 +55,37 @@ def test_rerank(folder: Path, scorer: Path) -> None:
     assert run("search", folder, "light", "--rerank", scorer, "--explain").code == 0
 
 
+def test_without_a_build(folder: Path, scorer: Path) -> None:
+    ran = run("cross", "search", folder, "light", "--method", "rerank", "--calls", "2", "--model", scorer, "--json")
+    assert (ran.code, len(ran.lines())) == (0, 2), ran.err
+    assert "2 calls in " in ran.err
+    for method in ("adacur", "axn"):  # the index has no dense vectors
+        ran = run("cross", "search", folder, "light", "--method", method, "--calls", "2", "--model", scorer)
+        assert (ran.code, ran.out) == (2, "")
+        assert "has no scores of anchor queries" in ran.err
+
+
+def test_damage(folder: Path, scorer: Path, questions: Path) -> None:
+    """Every command that reads the scores says so; those that do not go on."""
+    build = ("cross", "build", folder, "--model", scorer, "--queries", questions)
+    assert run(*build).code == 0
+    files = sorted(file for file in (folder / FOLDER).rglob("*") if file.suffix in (".npy", ".json"))
+    assert len(files) == 3
+    checks = (("check", folder), ("repair", folder))  # a repair cannot compute scores
+    for file in files:
+        content = file.read_bytes()
+        for place in (0, len(content) // 2, len(content) - 2):
+            file.write_bytes(content[:place] + bytes([content[place] ^ 4]) + content[place + 1 :])
+            for command in (build, ("cross", "search", folder, "light", "--calls", "2"), *checks):
+                ran = run(*command)
+                assert ran.code == 1, (file.name, place, command)
+                assert "build the scores again" in ran.err
+            for command in (("search", folder, "light"), ("compact", folder)):
+                assert run(*command).code == 0, (file.name, place, command)
+        file.write_bytes(content)
+    assert run(*build).code == 0
+
+
 def test_documents_that_came_later(folder: Path, scorer: Path, questions: Path, tmp_path: Path) -> None:
     """They are found by the ordinary search until the build is run again."""
     build = ("cross", "build", folder, "--model", scorer, "--queries", questions)
@@ -94,4 +125,5 @@ def test_bad_input(folder: Path, scorer: Path, questions: Path, tmp_path: Path, 
     assert "are not the 1 given ones" in refuse("build", folder, "--model", scorer, "--queries", other)
     different = layouts.emb_cross_encoder(tmp_path / "different")
     assert "is not the model" in refuse("search", folder, "light", "--model", different)
+    assert "which is not the given one" in refuse("build", folder, "--model", different, "--queries", questions)
     assert "calls is 0" in refuse("search", folder, "light", "--calls", "0")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -117,6 +120,34 @@ def test_re_ranking_asks_about_the_first_stage() -> None:
     query = Query(25)
     search_by_first_stage(query.asked, lambda count: query.order[: min(count, 4)])  # a search that finds little
     assert len(query.asked.places) == 25
+
+
+def test_threads_with_other_budgets() -> None:
+    """What one has solved may be replaced by another at any time."""
+    query = Query(50)
+    anchors = FixedAnchors.prepare(np.arange(20), query.vectors)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as team:
+            list(team.map(lambda count: anchors.predict(query.truth[:count], count, 0.0), [1, 2, 3, 4] * 500))
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def test_an_attempt_that_goes_on() -> None:
+    """What an earlier one asked about counts, even where it is gone."""
+    for search in (
+        lambda one: search_by_anchors(one.asked, FixedAnchors.prepare(np.arange(30), one.vectors), 0.0, one.first),
+        lambda one: search_by_rounds(one.asked, one.vectors, 0.0, 5, one.first),
+        lambda one: search_by_first_stage(one.asked, one.first),
+    ):
+        for known in (3, 17, 18):
+            query = Query(20)
+            query.asked.resume({place: float(query.truth[place]) for place in range(100, 100 + known)}, 2)
+            search(query)
+            query.check(18 - known)
+            assert len(query.asked.places) == 18
 
 
 def test_times_are_told() -> None:

@@ -28,6 +28,13 @@ class Odd:
         return result(texts) if callable(result) else result
 
 
+class Tensor:
+    """Cannot become an array, as one of torch that needs a gradient."""
+
+    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
+        raise RuntimeError("requires grad")
+
+
 def lengths(texts: Sequence[str]) -> list[float]:
     return [float(len(text)) for text in texts]
 
@@ -47,7 +54,13 @@ def test_batches() -> None:
         ([1.0, 2.0, 3.0], "returned shape (3,), expected (1,)"),
         ([float("nan")], "returned nan, expected a number"),
         ("high", "returned a str, expected 1 numbers"),
-        (None, "returned nan, expected a number|returned shape"),
+        (None, "returned a NoneType, expected 1 numbers|returned shape"),
+        ([1e300], "returned inf, expected a number"),
+        ([10**400], "returned a list, expected 1 numbers"),
+        (np.array([1j]), "returned a ndarray, expected 1 numbers"),
+        (Tensor(), "returned a Tensor, expected 1 numbers"),
+        ([[1.0]], "returned shape (1, 1), expected (1,)"),
+        (TimeoutError("the server"), "raised TimeoutError (the server)"),
     ],
 )
 def test_what_cannot_be_scored(result: Any, said: str) -> None:
@@ -59,6 +72,13 @@ def test_what_cannot_be_scored(result: Any, said: str) -> None:
     assert "'because'" in str(raised.value)
     assert "asked 3 times" in str(raised.value)
     assert scorer.calls == [1, 1, 1]
+
+
+@pytest.mark.parametrize("result", [[2], [True], np.array([2], np.int64), np.array([2], np.float16), (2.0,)])
+def test_any_numbers(result: Any) -> None:
+    found = CheckedScorer(Odd(result)).score("q", ["a"])
+    assert found.dtype == np.float32
+    assert found.tolist() == [float(result[0])]
 
 
 def test_a_failure_that_passes() -> None:

@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asterism.errors import DamagedIndex, IndexBusy, IndexExists, NewerFormat, NotAnIndex
+from asterism.errors import DamagedIndex, IndexBusy, IndexExists, InputError, NewerFormat, NotAnIndex
+from asterism.factorised import table as table_module
 from asterism.factorised.table import ScoreTable
+from asterism.storage.arrays import write_arrays
 from asterism.storage.manifest import write_manifest
 
 QUERIES = ["first", "second", "third"]
@@ -111,6 +113,9 @@ def test_damage(tmp_path: Path) -> None:
         {"queries": "no list"},
         {"queries": []},
         {"anchors": [1.5]},
+        {"anchors": [10**30]},
+        {"anchors": [-1]},
+        {"ridge": -0.5},
         {"precision": "float64"},
         {"ridge": float("nan")},
         {"segments": [{"name": "../x", "rows": 1, "files": {}}]},
@@ -123,6 +128,76 @@ def test_forged_manifests(tmp_path: Path, change: dict[str, object]) -> None:
     write_manifest(tmp_path / "t", {**json.loads(json.dumps(table.state.to_json())), **change})
     with pytest.raises(DamagedIndex):
         ScoreTable.open(tmp_path / "t")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_forged_scores(tmp_path: Path, value: float) -> None:
+    """With right checksums."""
+    folder = tmp_path / "t"
+    state = json.loads(json.dumps(make(folder, [1, 2]).state.to_json()))
+    rows = draw([1, 2])
+    rows[1, 2] = value
+    (folder / "segment-000001" / "scores.npy").unlink()
+    state["segments"][0]["files"] |= write_arrays(folder / "segment-000001", {"scores": rows})
+    write_manifest(folder, state)
+    with pytest.raises(DamagedIndex, match="has scores that are not numbers"):
+        ScoreTable.open(folder).verify()
+
+
+def test_damaged_numbers(tmp_path: Path) -> None:
+    """They say whose scores the rows are: compared with their checksum before anything is read or written."""
+    make(tmp_path / "t", [1, 2])
+    file = tmp_path / "t" / "segment-000001" / "numbers.npy"
+    content = bytearray(file.read_bytes())
+    content[-8] ^= 4  # 6 instead of 2, still in order
+    file.write_bytes(content)
+    with pytest.raises(DamagedIndex, match=r"was changed since .*: restore it from a copy, or remove .*/t and build"):
+        ScoreTable.open(tmp_path / "t")
+
+
+def test_rows_that_are_out_of_order(tmp_path: Path) -> None:
+    table = make(tmp_path / "t", [1, 5])
+    with table.writing() as writer, pytest.raises(DamagedIndex, match="does not have yet"):
+        writer.append(np.array([3]), draw([3]))
+    assert ScoreTable.open(tmp_path / "t").numbers.tolist() == [1, 5]
+
+
+def test_scores_that_do_not_fit(tmp_path: Path) -> None:
+    table = make(tmp_path / "t", precision="float16")
+    with table.writing() as writer, pytest.raises(InputError, match=r"a score is 100000 .* more than float16 can hold"):
+        writer.append(np.array([1, 100_000]), draw([1, 100_000]))
+    assert len(ScoreTable.open(tmp_path / "t").numbers) == 0
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    """A writer would remove folders elsewhere."""
+    make(tmp_path / "elsewhere", [1])
+    (tmp_path / "t").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(DamagedIndex, match="is not a folder"):
+        ScoreTable.open(tmp_path / "t")
+    (tmp_path / "broken").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(DamagedIndex, match="is not a folder"):
+        ScoreTable.open(tmp_path / "broken")
+
+
+def test_readers_of_joined_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks that are joined while a reader opens them are no damage, and an open table stays readable."""
+    folder = tmp_path / "t"
+    old = make(folder, [1], [2])
+    read = table_module.read_manifest
+    joined = []
+
+    def join_after_reading(*arguments: object) -> object:
+        found = read(*arguments)
+        if not joined:
+            joined.append(True)
+            with old.writing() as writer:
+                writer.finish(np.array([1, 2]), [1], 0.0)
+        return found
+
+    monkeypatch.setattr(table_module, "read_manifest", join_after_reading)
+    assert ScoreTable.open(folder).state.anchors == (1,)
+    np.testing.assert_array_equal(old.read(), draw([1, 2]))
 
 
 def test_other_folders(tmp_path: Path) -> None:

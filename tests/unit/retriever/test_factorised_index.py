@@ -180,6 +180,24 @@ def test_bad_input(tmp_path: Path, index: asterism.FactorisedIndex) -> None:
         assert not (tmp_path / f"{name}.cur").exists()
 
 
+def test_other_items_than_before(tmp_path: Path) -> None:
+    """A build does not go on with other items, and does not take over an index of another kind."""
+    path = tmp_path / "x.cur"
+    with pytest.raises(ScorerError):
+        build(path, Failing(0), asking=Asking(retries=0))
+    scorer = MatrixScorer(MATRIX)
+    with pytest.raises(InputError, match=r"the item '1' is not the one that .* was begun with"):
+        asterism.FactorisedIndex.build(scorer, ["item 0", "item 7"], name_queries(ANCHORS), path)
+    views = asterism.Views(lexical="words", counting=asterism.TermCounting())
+    with asterism.Retriever(asterism.Collection.create(tmp_path / "y.ast", views, {})) as retriever:
+        retriever.add([asterism.Document("d", "item 3")])
+    with pytest.raises(IndexExists):
+        build(tmp_path / "y.ast", scorer)
+    assert not scorer.asked
+    build(path, scorer).close()
+    assert len(scorer.asked) == ITEMS * len(ANCHORS)
+
+
 def test_duplicate_items_and_a_poor_matrix(tmp_path: Path) -> None:
     """Equal texts are items of their own; a matrix of rank 1 has one anchor; all scores may be 0."""
     for name, matrix in (("one", np.outer(np.arange(1, 9), np.arange(20.0))), ("zero", np.zeros((8, 20)))):
