@@ -185,14 +185,14 @@ def describe_table(collection: Collection) -> dict[str, Any]:
     """The scores and the anchors of an index."""
     table = open_table(collection)
     with collection.reading() as reader:
-        documents = len(reader.read_all_numbers())
+        numbers = reader.read_all_numbers()
     if table is None:
         raise SettingError(f"{collection.path} has no scores of anchor queries: build them (asterism cross build)")
     state = table.state
     return {
         "path": str(collection.path),
-        "documents": documents,
-        "scored": len(table.numbers),
+        "documents": len(numbers),
+        "scored": int(np.isin(numbers, table.numbers).sum()),
         "anchor_queries": table.width,
         "anchor_items": len(state.anchors),
         "ridge": state.ridge,

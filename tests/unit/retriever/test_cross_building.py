@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -115,11 +116,7 @@ def test_changes_during_a_build(retriever: asterism.Retriever, monkeypatch: pyte
 
     build(retriever, Meddling(MATRIX))
     table = build(retriever)
-    with retriever.collection.reading() as reader:
-        documents = reader.documents(reader.read_all_numbers().tolist())
-    assert table.numbers.tolist() == list(documents)
-    texts = [int(document.text.split()[-1]) for document in documents.values()]
-    np.testing.assert_array_equal(table.read(), MATRIX[:, texts].T.astype(np.float32))
+    assert dict(zip(table.numbers.tolist(), table.read().tolist(), strict=True)) == read_right_rows(retriever)
 
 
 def test_two_builds_at_once(retriever: asterism.Retriever) -> None:
@@ -152,6 +149,30 @@ def test_a_table_that_another_process_has_just_made(
     opened = cross_building.open_table(retriever.collection)
     monkeypatch.setattr(cross_building, "open_table", lambda _: None)
     assert build(retriever).numbers.tolist() == opened.numbers.tolist()
+
+
+def read_right_rows(retriever: asterism.Retriever) -> dict[int, list[float]]:
+    """What the scores of every document should be, by its number."""
+    with retriever.collection.reading() as reader:
+        documents = reader.documents(reader.read_all_numbers().tolist())
+    texts = {number: int(document.text.split()[-1]) for number, document in documents.items()}
+    return {number: MATRIX[:, text].astype(np.float32).tolist() for number, text in texts.items()}
+
+
+def test_repaired_indexes(retriever: asterism.Retriever) -> None:
+    """A repair gives new numbers to what it encodes again, and none that a deleted document had."""
+    build(retriever)
+    retriever.delete([f"d{number}" for number in range(30, ITEMS)])
+    retriever.compact()
+    retriever.close()
+    with sqlite3.connect(retriever.path / "catalog.sqlite") as catalog:
+        catalog.execute("DELETE FROM facts WHERE name = 'state'")
+    asterism.Retriever.repair(retriever.path)
+    with asterism.Retriever.open(retriever.path) as repaired:
+        assert asterism.FactorisedIndex(repaired, MatrixScorer(MATRIX)).info()["scored"] == 0
+        table = build(repaired)
+        assert dict(zip(table.numbers.tolist(), table.read().tolist(), strict=True)) == read_right_rows(repaired)
+        assert asterism.FactorisedIndex(repaired, MatrixScorer(MATRIX)).info()["scored"] == 30
 
 
 def test_too_many_queries() -> None:

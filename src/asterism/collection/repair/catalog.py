@@ -35,6 +35,7 @@ from .salvage import DOCUMENT, FACT, TOMBSTONE, CatalogPages, Row
 MAKING = "repair.new"  # the folder of the new catalog while it is written
 MOST_DOUBTFUL = 100_000  # rows that are kept for a later attempt at correction
 MOST_MISSED = 16  # candidate documents that are tried for a row whose number is damaged
+SKIPPED = 1 << 32  # numbers, if it is not known which were used: scores of a deleted document may be kept by its number
 KEPT_FACTS = ("views", "model", "fusion", "profile", "job", REPAIR)
 
 
@@ -212,11 +213,12 @@ class Salvage:
 def _next_state(folder: Path, state: State | None, numbers: set[int]) -> State:
     """The state of the new catalog, with all old segments; these are checked in the next step."""
     kept = state or State()
+    unused = max(numbers, default=-1) + 1 + (SKIPPED if state is None else 0)
     folders = [int(name.rpartition("-")[2]) for name in os.listdir(folder) if PART.fullmatch(name)]
     return replace(
         kept,
         documents=len(numbers),
-        next_number=max(kept.next_number, max(numbers, default=-1) + 1),
+        next_number=max(kept.next_number, unused),
         next_folder=max(kept.next_folder, max(folders, default=0) + 1),
         tombstones=0,
         identity=kept.identity or new_identity(),
