@@ -183,8 +183,8 @@ def search_by_rounds(
 
 
 def search_by_first_stage(asked: Asked, first: FirstStage) -> None:
-    """Ask about the best of the first stage: the usual re-ranking."""
-    asked.fill(first)
+    """Ask about the best of the first stage: the usual re-ranking. What that did not find is no answer."""
+    asked.score(asked.choose(first, asked.left))
 
 
 def choose_highest(values: Floats, allowed: Mask, count: int) -> Places:

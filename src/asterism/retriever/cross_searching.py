@@ -163,7 +163,8 @@ class CrossSearcher:
         return asked
 
     def _run(self, asked: Asked, question: Question, snapshot: Snapshot, eligible: Mask | None) -> None:
-        if asked.left >= int(asked.candidates.sum()):  # everything can be scored
+        method, rounds = question.settings.method, question.settings.rounds
+        if method != "rerank" and asked.left >= int(asked.candidates.sum()):  # everything can be scored
             asked.score(np.flatnonzero(asked.candidates))
             return
         with asked.spend("first stage"):
@@ -173,7 +174,6 @@ class CrossSearcher:
             found: Places = question.plan.search(snapshot, encoded, count, eligible, 1).ids[0]
             return found[found >= 0]
 
-        method, rounds = question.settings.method, question.settings.rounds
         if method == "rerank":
             search_by_first_stage(asked, first)
         elif method == "axn" and snapshot.dense is not None:

@@ -119,7 +119,7 @@ def test_re_ranking_asks_about_the_first_stage() -> None:
     assert query.batches == [query.order[:25].tolist()]
     query = Query(25)
     search_by_first_stage(query.asked, lambda count: query.order[: min(count, 4)])  # a search that finds little
-    assert len(query.asked.places) == 25
+    assert len(query.asked.places) == 4  # and nothing else
 
 
 def test_threads_with_other_budgets() -> None:

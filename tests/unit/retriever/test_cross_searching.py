@@ -20,8 +20,9 @@ METHODS = ("anncur", "adacur", "axn", "rerank")
 
 
 def build(path: Path, scorer: MatrixScorer | None = None) -> asterism.FactorisedIndex:
-    given = scorer or MatrixScorer(MATRIX)
-    return asterism.FactorisedIndex.build(given, name_items(ITEMS), name_queries(range(20)), path, anchor_items=10)
+    """Words find every item for q25."""
+    given, items = scorer or MatrixScorer(MATRIX), [f"q25 {item}" for item in name_items(ITEMS)]
+    return asterism.FactorisedIndex.build(given, items, name_queries(range(20)), path, anchor_items=10)
 
 
 class Deleting(MatrixScorer):

@@ -16,7 +16,7 @@ from tests.unit.factorised.matrices import MatrixScorer, draw_matrix, name_items
 ITEMS, QUERIES, RANK = 300, 40, 7
 MATRIX = draw_matrix(QUERIES, ITEMS, RANK, 3)
 ANCHORS = list(range(20))
-METHODS = ("anncur", "adacur", "axn", "rerank")
+METHODS = ("anncur", "adacur", "axn")
 
 
 def build(path: Path, scorer: MatrixScorer | None = None, **changes: object) -> asterism.FactorisedIndex:
@@ -73,12 +73,24 @@ def test_any_budget(index: asterism.FactorisedIndex, method: str, calls: int) ->
         assert found.ids == find_best(33, ITEMS)
 
 
+def test_re_ranking_orders_what_was_found_and_nothing_else(tmp_path: Path) -> None:
+    """A third of the items has the query's only word."""
+    items = [f"{'q30' if number % 3 == 0 else 'other'} item {number}" for number in range(ITEMS)]
+    scorer = MatrixScorer(MATRIX)
+    with asterism.FactorisedIndex.build(scorer, items, name_queries(ANCHORS), tmp_path / "x.cur") as made:
+        scorer.asked.clear()
+        found = made.search("q30", 10, calls=ITEMS, method="rerank")
+        assert len(scorer.asked) == len(set(scorer.asked)) == found.calls == ITEMS / 3
+        assert found.ids == [id for id in find_best(30, ITEMS) if int(id) % 3 == 0][:10]
+        assert len(made.search("q31", 10, calls=20, method="rerank")) == 0
+
+
 def test_filters_and_documents(tmp_path: Path) -> None:
     items = [asterism.Document(f"d{n}", f"item {n}", metadata={"even": n % 2 == 0}) for n in range(ITEMS)]
     with asterism.FactorisedIndex.build(
         MatrixScorer(MATRIX), items, name_queries(ANCHORS), tmp_path / "x.cur", anchor_items=12
     ) as made:
-        for method in METHODS[:3]:
+        for method in METHODS:
             found = made.search("q22", 5, calls=60, method=method, filter={"even": True})
             expected = [f"d{id}" for id in find_best(22, ITEMS) if int(id) % 2 == 0][:5]
             assert found.ids == expected
