@@ -25,6 +25,7 @@ FEWEST_PAIRS = 4  # fewer say nothing about the scale of a view
 PRIOR = 3  # pairs that every view is taken to have found: few pairs are weak evidence that a view is worse
 HALF = 0.75  # of what the best view finds: a view that finds less is worth little, one that finds more nearly all
 STEEP = 8  # how sharply its worth falls there
+WEIGHT_POWER = 2  # of its worth in a view's weight: what a poor view finds is mostly what a good one found better
 TRUST_POWER = 4
 TOKENS = 2.0  # what token vectors weigh beside another view that finds as much: short queries need them more
 
@@ -108,7 +109,7 @@ class Profile:
 
     def weigh(self, view: View) -> float:
         """The view's weight for a query that the model can read."""
-        return self.get(view).worth * (TOKENS if view == "multi" else 1.0)
+        return self.get(view).worth ** WEIGHT_POWER * (TOKENS if view == "multi" else 1.0)
 
     def trust(self, readable: float) -> float:
         """Of 1, how much to rely on the model for a query of which it can read this share."""
