@@ -225,8 +225,8 @@ def test_totals_far_away_are_fitted() -> None:
 
 def test_the_calibration_is_that_of_the_fused_totals(measured: Profile) -> None:
     views = measured.views
-    parts = [WEIGHTS[view] * one.worth * (SCORES[view] - one.background) / one.gap for view, one in views.items()]
-    total = np.sum(parts, axis=0) / sum(WEIGHTS[view] * one.worth for view, one in views.items())
+    parts = [WEIGHTS[view] * one.worth**2 * (SCORES[view] - one.background) / one.gap for view, one in views.items()]
+    total = np.sum(parts, axis=0) / sum(WEIGHTS[view] * one.worth**2 for view, one in views.items())
     slope, midpoint = fit_logistic(np.diag(total), np.array(list_others(total)))
     assert (measured.slope, measured.midpoint) == (pytest.approx(slope), pytest.approx(midpoint))
     scores = measured.calibrate(total.astype(np.float32).ravel()).reshape(total.shape)

@@ -23,8 +23,8 @@ from .few_texts import FEW, QUERY, SCORES
 PROFILE = Profile(
     {
         "dense": ViewProfile(0.25, 0.5, 1.0),
-        "lexical": ViewProfile(0.5, 2.0, 0.25),
-        "multi": ViewProfile(-0.125, 0.75, 0.5),
+        "lexical": ViewProfile(0.5, 2.0, 0.5),  # the weights are the squares: 1, 0.25 and twice 0.5
+        "multi": ViewProfile(-0.125, 0.75, math.sqrt(0.5)),
     },
     readable=0.8,
     slope=3.0,
@@ -175,7 +175,7 @@ def test_scores_too_far_apart_to_calibrate_keep_the_order(few: Collection) -> No
 
 
 def test_the_weights_of_the_views() -> None:
-    assert weigh_views(HybridSearch(), True, PROFILE) == (1.0, 0.25, 1.0)
+    assert weigh_views(HybridSearch(), True, PROFILE) == pytest.approx((1.0, 0.25, 1.0))
     assert weigh_views(HybridSearch(), True, Profile({})) == (1.0, 1.0, 2.0)
     assert weigh_views(HybridSearch(weights=(1, 2, 3)), True, PROFILE) == (1, 2, 3)
     assert weigh_views(HybridSearch(fusion="linear"), False, PROFILE) == (1.0, 0.3, 1.0)
