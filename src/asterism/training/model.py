@@ -105,5 +105,5 @@ def _make_projection(
         return GatedProjection(hidden, settings.dimensions, settings.inner or 2 * hidden)
     first = checkpoint.multi.layers[0] if checkpoint.multi else None
     if isinstance(first, Linear) and first.weight.shape == (settings.dimensions, hidden) and first.bias is None:
-        return LinearProjection(torch.from_numpy(first.weight))
+        return LinearProjection(torch.tensor(first.weight))
     return LinearProjection(draw_orthogonal(settings.dimensions, hidden))
