@@ -25,9 +25,11 @@ FEWEST_PAIRS = 4  # fewer say nothing about the scale of a view
 PRIOR = 3  # pairs that every view is taken to have found: few pairs are weak evidence that a view is worse
 HALF = 0.75  # of what the best view finds: a view that finds less is worth little, one that finds more nearly all
 STEEP = 8  # how sharply its worth falls there
-WEIGHT_POWER = 2  # of its worth in a view's weight: what a poor view finds is mostly what a good one found better
-TRUST_POWER = 4
+WEIGHT_POWER = 4  # of its worth in a view's weight: what a poor view finds is mostly what a good one found better
+READ = 0.95  # of the share that the model can read of the documents: a query with a rare word is still a readable one
+TRUST_POWER = 12  # how sharply trust falls below it
 TOKENS = 2.0  # what token vectors weigh beside another view that finds as much: short queries need them more
+DENSE_ALONE = 1.5  # what dense vectors weigh without them: sentences repeat words of their document, queries less so
 
 Matrix = npt.NDArray[np.float64]
 Vector = npt.NDArray[np.float64]
@@ -109,11 +111,13 @@ class Profile:
 
     def weigh(self, view: View) -> float:
         """The view's weight for a query that the model can read."""
-        return self.get(view).worth ** WEIGHT_POWER * (TOKENS if view == "multi" else 1.0)
+        is_alone = view == "dense" and view in self.views and "multi" not in self.views
+        more = TOKENS if view == "multi" else DENSE_ALONE if is_alone else 1.0
+        return self.get(view).worth ** WEIGHT_POWER * more
 
     def trust(self, readable: float) -> float:
         """Of 1, how much to rely on the model for a query of which it can read this share."""
-        return min(1.0, readable / max(self.readable, 1e-9)) ** TRUST_POWER
+        return min(1.0, readable / max(READ * self.readable, 1e-9)) ** TRUST_POWER
 
     def calibrate(self, totals: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """Totals (m,) -> (m,) from 0 to 1, in the same order."""

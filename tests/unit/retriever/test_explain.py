@@ -95,7 +95,7 @@ def test_an_explanation_shows_the_length_penalty(clustered: Retriever, settings:
 def test_explain_in_a_flat_index(few: Retriever) -> None:
     for method in METHODS:
         hits = few.search("the speed of light", 4, method=method)
-        assert len(hits) == 4
+        assert len(hits) == 3
         for hit in hits:
             explanation = few.explain("the speed of light", hit.id, method=method)
             assert (explanation.score, explanation.imputed) == (hit.score, 0)

@@ -167,8 +167,10 @@ def test_order_and_scale_of_the_pairs_do_not_matter(measured: Profile) -> None:
 # --- trust ---
 
 
-@pytest.mark.parametrize(("asked", "indexed", "expected"), [(0.5, 1.0, 0.0625), (0.5, 0.5, 1), (1, 0.5, 1), (0, 1, 0)])
-def test_trust_is_the_fourth_power_of_the_relative_share(asked: float, indexed: float, expected: float) -> None:
+@pytest.mark.parametrize(
+    ("asked", "indexed", "expected"), [(0.475, 1.0, 0.5**12), (0.5, 0.5, 1), (0.48, 0.5, 1), (0, 1, 0)]
+)
+def test_trust_falls_below_nearly_the_share_of_the_documents(asked: float, indexed: float, expected: float) -> None:
     assert Profile({}, readable=indexed).trust(asked) == pytest.approx(expected)
 
 
@@ -225,8 +227,8 @@ def test_totals_far_away_are_fitted() -> None:
 
 def test_the_calibration_is_that_of_the_fused_totals(measured: Profile) -> None:
     views = measured.views
-    parts = [WEIGHTS[view] * one.worth**2 * (SCORES[view] - one.background) / one.gap for view, one in views.items()]
-    total = np.sum(parts, axis=0) / sum(WEIGHTS[view] * one.worth**2 for view, one in views.items())
+    parts = [WEIGHTS[view] * one.worth**4 * (SCORES[view] - one.background) / one.gap for view, one in views.items()]
+    total = np.sum(parts, axis=0) / sum(WEIGHTS[view] * one.worth**4 for view, one in views.items())
     slope, midpoint = fit_logistic(np.diag(total), np.array(list_others(total)))
     assert (measured.slope, measured.midpoint) == (pytest.approx(slope), pytest.approx(midpoint))
     scores = measured.calibrate(total.astype(np.float32).ravel()).reshape(total.shape)
