@@ -1,4 +1,4 @@
-"""Shared by the experiments on trained models: train by a recipe, index, measure. Everything is kept and used again."""
+"""Shared by the experiments on trained models: settings, training by a recipe, tables. Models are kept."""
 
 from __future__ import annotations
 
@@ -6,27 +6,23 @@ import argparse
 import hashlib
 import json
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import tomllib
+from encoded_sets import TestSet
 
-from asterism import Retriever, TokenBuild, TokenSearch, read_documents
-from asterism.evaluation.datasets import EvaluationSet, read_evaluation_set
-from asterism.evaluation.metrics import measure
 from asterism.recipes.recipe import read_recipe
 from asterism.recipes.run import run_recipe
 from asterism.training.trainer import Report
 
-MEASURE = "nDCG@10"
-K = 10
-
 
 @dataclass(frozen=True)
 class Experiment:
-    """The settings beside a script, the folder of the data, and the folder of what is made and kept."""
+    """The folder of a script, the settings in it, the folder of the data, and the folder of what is made and kept."""
 
+    folder: Path
     settings: dict[str, Any]
     data: Path
     work: Path
@@ -38,7 +34,9 @@ class Experiment:
         parser.add_argument("--data", type=Path, required=True)
         parser.add_argument("--work", type=Path, required=True)
         given = parser.parse_args()
-        return cls(tomllib.loads(Path(script).with_name("settings.toml").read_text()), given.data, given.work)
+        folder = Path(script).parent
+        given.work.mkdir(parents=True, exist_ok=True)
+        return cls(folder, tomllib.loads((folder / "settings.toml").read_text()), given.data, given.work)
 
     @property
     def train_folders(self) -> list[Path]:
@@ -49,9 +47,16 @@ class Experiment:
         """A model, trained on the data that the settings name or on others, or found from an earlier run."""
         return train_model(recipe, changes, data or self.train_folders, self.work)
 
-    def write(self, name: str, text: str) -> None:
-        """Keep a result, and show it."""
-        (self.work / name).write_text(text)
+    @property
+    def test_sets(self) -> list[TestSet]:
+        """The collections that the settings name."""
+        return [TestSet.read(self.data, **given) for given in self.settings["test"]]
+
+    def write_results(self, title: str, tables: str) -> None:
+        """Write results.md beside the script, and show it."""
+        made = f"Made by `make experiments-{self.folder.name}`; [settings.toml](settings.toml) has every setting."
+        text = f"# {title}\n\n{made}\n\n{tables}"
+        (self.folder / "results.md").write_text(text)
         print(text)
 
 
@@ -73,34 +78,6 @@ def train_model(recipe: str, changes: dict[str, Any], data: list[Path], work: Pa
         run_recipe(read_recipe(recipe, [*given, f"data.train={paths}"]), to, print, report, work / "states")
         print(f"  {time.perf_counter() - begin:.0f} s", flush=True)
     return to
-
-
-def open_index(model: Path, documents: Path, work: Path, bits: int = 4, most_vectors: int = 0) -> Retriever:
-    """An index of token vectors alone, made or found from an earlier run."""
-    path = work / "indexes" / f"{model.name}-{documents.name}-{bits}-{most_vectors}.ast"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        build = TokenBuild.from_json({"bits": bits})
-        with Retriever.create(path, model, views=["multi"], build=build, most_vectors=most_vectors) as made:
-            made.add(read_documents(documents))
-    return Retriever.open(path)
-
-
-def read_judged(folder: Path, split: str, sample: int = 0) -> EvaluationSet:
-    """The judged queries of a split, or some of them, by a hash of their ids."""
-    judged = read_evaluation_set(folder, split)
-    names = sorted(judged.queries, key=lambda name: hashlib.sha256(name.encode()).digest())[: sample or None]
-    kept = {name: text for name, text in judged.queries.items() if name in set(names)}
-    return replace(judged, queries=kept, qrels={name: judged.qrels[name] for name in kept})
-
-
-def measure_quality(retriever: Retriever, judged: EvaluationSet, settings: TokenSearch) -> tuple[float, float]:
-    """nDCG@10 in hundredths, and milliseconds of search a query, encoding excluded, on one thread."""
-    queries = list(judged.queries.values())
-    rankings = retriever.search_many(queries, K, method=settings.method, settings=settings, threads=1)
-    run = {name: {hit.id: hit.score for hit in ranking} for name, ranking in zip(judged.queries, rankings, strict=True)}
-    searching = sum(seconds for stage, seconds in rankings[0].timings.items() if stage != "encode")
-    return 100 * float(measure(judged.qrels, run)[MEASURE].mean()), 1000 * searching
 
 
 def write_table(columns: list[str], rows: list[list[Any]]) -> str:

@@ -3,7 +3,7 @@
     make experiments-colbertv2  (or: python experiments/colbertv2/run.py --data ../shared/data --work build/experiments)
 
 All models have the same backbone, steps and number of passages in a step. Negatives and teacher's scores are found
-once. Writes WORK/colbertv2.md.
+once. Writes results.md beside this file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from trained_models import Experiment, measure_quality, open_index, read_judged, write_table
+from encoded_sets import EncodedSet
+from trained_models import Experiment, write_table
 
 from asterism import TokenSearch
 from asterism.recipes.hard_negatives import NegativeFinder
@@ -40,20 +41,20 @@ def mine(experiment: Experiment) -> Path:
 
 def main() -> None:
     experiment = Experiment.from_command(__file__, __doc__)
-    settings, data, work = experiment.settings, experiment.data, experiment.work
+    settings, work, tests = experiment.settings, experiment.work, experiment.test_sets
     mined = mine(experiment)
     figures: dict[str, dict[str, list[float]]] = {}
     for seed in settings["seeds"]:
         for row in settings["models"]:
             changes = {**settings["common"], **row["changes"], "run.seed": seed}
             model = experiment.train("colbertv2", changes, [mined] if row["mined"] else None)
-            for name, split, sample in settings["test"]:
-                with open_index(model, data / name, work) as retriever:
-                    search = TokenSearch(method="colbert")
-                    quality, _ = measure_quality(retriever, read_judged(data / name, split, sample), search)
-                figures.setdefault(row["name"], {}).setdefault(name, []).append(quality)
+            for test in tests:
+                encoded = EncodedSet.encode(test, model)
+                with encoded.index(work) as index:
+                    quality, _ = encoded.measure(index, TokenSearch(method="colbert"))
+                figures.setdefault(row["name"], {}).setdefault(test.name, []).append(quality)
             (work / "colbertv2.json").write_text(json.dumps(figures, indent=1))
-    experiment.write("colbertv2.md", summarise(figures))
+    experiment.write_results("ColBERTv2's recipe: hard negatives and distillation", summarise(figures))
 
 
 def summarise(figures: dict[str, dict[str, list[float]]]) -> str:

@@ -2,66 +2,63 @@
 
     make experiments-constbert  (or: python experiments/constbert/run.py --data ../shared/data --work build/experiments)
 
-All models have the same backbone, data and steps. Writes WORK/constbert.md.
+All models have the same backbone, data and steps. Writes results.md beside this file.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from trained_models import Experiment, measure_quality, open_index, read_judged, write_table
+from encoded_sets import EncodedSet
+from trained_models import Experiment, write_table
 
 from asterism import TokenSearch
+from asterism.representations.pooling import pool_vectors
 
 
-def measure_rows(
-    label: str, model: Path, settings: dict[str, Any], data: Path, work: Path, most_vectors: int = 0
-) -> list[list[Any]]:
-    """A row for each test set: quality, time, size."""
-    rows = []
-    for name, split, sample in settings["test"]:
-        judged = read_judged(data / name, split, sample)
-        with open_index(model, data / name, work, 4, most_vectors) as retriever:
-            quality, milliseconds = measure_quality(retriever, judged, TokenSearch(method="colbert"))
-            info = retriever.info()
-        rows.append([label, name, quality, milliseconds, info["vectors"] / info["documents"], info["bytes"] / 1e6])
-    return rows
+def measure_row(label: str, encoded: EncodedSet, work: Path) -> list[Any]:
+    """Quality, time, size."""
+    with encoded.index(work) as index:
+        quality, milliseconds = encoded.measure(index, TokenSearch(method="colbert"))
+        return [label, encoded.test.name, quality, milliseconds, index.tokens / len(index), index.bytes / 1e6]
 
 
 def main() -> None:
     experiment = Experiment.from_command(__file__, __doc__)
-    settings, data, work = experiment.settings, experiment.data, experiment.work
+    settings, work, tests = experiment.settings, experiment.work, experiment.test_sets
     rows: list[list[Any]] = []
 
-    def add(found: list[list[Any]]) -> None:
-        rows.extend(found)
+    def add(label: str, encoded: EncodedSet) -> None:
+        rows.append(measure_row(label, encoded, work))
         (work / "constbert.json").write_text(json.dumps(rows, indent=1))
 
-    for seed in [*settings["seeds"], settings["seeds"][-1] + 1]:
-        is_first = seed == settings["seeds"][0]
-        common = {**settings["common"], "run.seed": seed}
-        colbert = experiment.train("colbert", {**common, **settings["colbert"]})
-        add(measure_rows(f"one per token, seed {seed}", colbert, settings, data, work))
-        for count in settings["counts"] if is_first else [settings["headline"]]:
-            given = {**common, **settings["constbert"], "model.vectors_per_document": count}
-            pooled = experiment.train("constbert", given)
-            add(measure_rows(f"learned pooling to {count}, seed {seed}", pooled, settings, data, work))
-            if is_first:
-                add(measure_rows(f"untrained pooling to {count}", colbert, settings, data, work, count))
-    full = {**settings["common"], **settings["constbert"], "run.seed": settings["seeds"][0], "model.pooling": "full"}
-    full["model.vectors_per_document"] = settings["headline"]
-    add(
-        measure_rows(
-            f"full matrix to {settings['headline']}", experiment.train("constbert", full), settings, data, work
-        )
-    )
+    def train_pooled(seed: int, count: int, **more: Any) -> Path:
+        given = {**settings["common"], **settings["constbert"], "run.seed": seed, "model.vectors_per_document": count}
+        return experiment.train("constbert", {**given, **more})
+
+    first, headline = settings["seeds"][0], settings["headline"]
+    for seed in settings["seeds"]:
+        colbert = experiment.train("colbert", {**settings["common"], **settings["colbert"], "run.seed": seed})
+        for encoded in (EncodedSet.encode(test, colbert) for test in tests):
+            add(f"one per token, seed {seed}", encoded)
+            for count in settings["counts"] if seed == first else []:
+                fewer = replace(encoded, documents=pool_vectors(encoded.documents, count))
+                add(f"untrained pooling to {count}", fewer)
+        for count in settings["counts"] if seed == first else [headline]:
+            model = train_pooled(seed, count)
+            for test in tests:
+                add(f"learned pooling to {count}, seed {seed}", EncodedSet.encode(test, model))
+    model = train_pooled(first, settings["full"], **{"model.pooling": "full"})
+    for test in tests:
+        add(f"full matrix to {settings['full']}", EncodedSet.encode(test, model))
     table = write_table(["vectors", "collection", "nDCG@10", "ms a query", "vectors a document", "MB"], rows)
-    experiment.write("constbert.md", table)
+    experiment.write_results("ConstBERT: a fixed number of vectors", table)
 
 
 if __name__ == "__main__":

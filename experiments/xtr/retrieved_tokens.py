@@ -6,29 +6,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from encoded_sets import EncodedSet
 
-from asterism import load_encoder, read_documents
+from asterism import load_encoder
 
 
-def analyse_tokens(model: Path, folder: Path, settings: dict[str, Any]) -> dict[str, Any]:
+def analyse_tokens(encoded: EncodedSet, model: Path, settings: dict[str, Any]) -> dict[str, Any]:
     """P(gold | rank) and P(lexical | rank) (ranks,), and the operations that scoring the candidates takes."""
-    from trained_models import read_judged
-
     encoder = load_encoder(model)
-    documents = list(read_documents(folder))
-    judged = read_judged(folder, "test", settings["queries"])
-    texts = [document.full_text for document in documents]
-    vectors = encoder.encode_document(texts, views=["multi"]).multi
-    pieces = np.array([span.token for text in texts for span in encoder.document_spans(text)])
-    owner = np.repeat(np.arange(len(texts)), np.diff(vectors.offsets))
-    ids = [document.id for document in documents]
+    test, vectors = encoded.test, encoded.documents
+    pieces = np.array([span.token for one in test.documents for span in encoder.document_spans(one.full_text)])
+    owner = np.repeat(np.arange(len(test.documents)), np.diff(vectors.offsets))
+    ids = [document.id for document in test.documents]
     flat, ranks = np.asarray(vectors.flat, np.float32), settings["ranks"]
     gold, lexical, candidates, vectors_scored, retrieved = np.zeros(ranks), np.zeros(ranks), 0, 0, 0
     tokens = 0
-    for name, text in judged.queries.items():
-        query = encoder.encode_query([text], views=["multi"]).multi.flat
+    asked = list(test.queries.items())[: settings["queries"]]
+    for place, (name, text) in enumerate(asked):
+        query = encoded.queries[place]
         spans = encoder.query_spans(text)
-        relevant = np.isin(ids, [id for id, grade in judged.qrels[name].items() if grade > 0])
+        relevant = np.isin(ids, [id for id, grade in test.judgements[name].items() if grade > 0])
         found = set()
         for vector, span in zip(np.asarray(query, np.float32), spans, strict=True):
             scores = flat @ vector
@@ -41,7 +38,7 @@ def analyse_tokens(model: Path, folder: Path, settings: dict[str, Any]) -> dict[
             retrieved += ranks
         candidates += len(found)
         vectors_scored += len(spans) * int(np.diff(vectors.offsets)[list(found)].sum())
-    width, count = flat.shape[1], len(judged.queries)
+    width, count = flat.shape[1], len(asked)
     return {
         "gold": (gold / tokens).tolist(),
         "lexical": (lexical / tokens).tolist(),
