@@ -15,7 +15,7 @@ FOLDERS := $(shell find src -type d -not -name __pycache__)
 
 .PHONY: demo test test-train test-all test-parity test-forged lint sanitize clean
 .PHONY: bench-environments bench-token-search bench-growth bench-fixed
-.PHONY: bench-encode bench-encode-memory bench-int8-quality bench-updates bench-lexical bench-dense bench-hybrid bench-small-adds bench-training
+.PHONY: bench-encode bench-encode-memory bench-int8-quality bench-updates bench-lexical bench-dense bench-hybrid bench-small-adds bench-training bench-cross-search bench-pair-scoring
 
 DATA ?= ../shared/data
 BENCH := .bench
@@ -131,6 +131,13 @@ bench-hybrid: $(BENCH_PYTHON)
 
 bench-small-adds: $(BENCH_PYTHON)
 	$(BENCH_PYTHON) benchmarks/small_adds.py
+
+bench-pair-scoring:
+	benchmarks/peers/setup.sh $(BENCH)/envs asterism encode
+	$(BENCH_PYTHON) benchmarks/pair_scoring.py --data $(DATA) --work $(BENCH)
+
+bench-cross-search: $(BENCH_PYTHON)
+	$(BENCH_PYTHON) benchmarks/cross_search.py
 
 bench-fixed: $(BENCH_PYTHON)
 	$(BENCH_PYTHON) benchmarks/fixed_vectors.py --vectors $(BENCH)/vectors --work $(BENCH)

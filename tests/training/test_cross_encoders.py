@@ -21,7 +21,6 @@ from asterism.training.cross_encoder import CrossEncoder
 from asterism.training.examples import Example, TrainingSet
 from asterism.training.making import make_learner
 from asterism.training.optimiser import set_dropout
-from asterism.training.saving import CHECKPOINT
 from asterism.training.settings import (
     Form,
     LossSettings,
@@ -31,7 +30,7 @@ from asterism.training.settings import (
     TrainingSettings,
 )
 from tests import layouts
-from tests.training.test_trainer import Stopped, stop_after
+from tests.training.resuming import Stopped, compare_resumed, stop_after
 from tests.training.tiny import make_recipe
 
 FORMS: list[Form] = ["cls", "emb"]
@@ -201,20 +200,8 @@ def test_it_learns(model: Path, pairs: Path, tmp_path: Path, form: str, rate: fl
 def test_a_resumed_run_has_the_same_losses(
     model: Path, pairs: Path, tmp_path: Path, form: str, changes: tuple[str, ...]
 ) -> None:
-    recipe = make_recipe(f"cross_{form}", model, pairs, *changes)
-    whole = run_recipe(recipe, tmp_path / "whole")
-    for step in (1, 6):  # before the first checkpoint, and after it
-        with pytest.raises(Stopped):
-            run_recipe(recipe, tmp_path / "parts", report=stop_after(step))
-    assert (tmp_path / "parts.run" / CHECKPOINT).exists()
-    notes: list[str] = []
-    resumed = run_recipe(recipe, tmp_path / "parts", notes.append)
-    assert "continuing after step 4 of 8" in notes
-    assert resumed.losses == whole.losses
-    assert whole.best_score is not None
-    assert (resumed.best_score, resumed.best_step) == (whole.best_score, whole.best_step)
-    for name in ("model.safetensors", "log.jsonl", *(["heads.safetensors"] if form == "cls" else [])):
-        assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    files = ("model.safetensors", *(["heads.safetensors"] if form == "cls" else []))
+    compare_resumed(make_recipe(f"cross_{form}", model, pairs, *changes), tmp_path, files)
 
 
 def test_frozen_layers_stay_as_they_are(model: Path, tmp_path: Path) -> None:

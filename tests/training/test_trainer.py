@@ -26,19 +26,8 @@ from asterism.training.settings import RunSettings
 from asterism.training.texts import TrainingTexts
 from tests import layouts
 from tests.full_disks import limit_file_size
+from tests.training.resuming import Stopped, compare_resumed, stop_after
 from tests.training.tiny import make_recipe, write_pairs
-
-
-class Stopped(Exception):
-    pass
-
-
-def stop_after(step: int) -> Any:
-    def report(now: trainer.Report) -> None:
-        if now.step == step:
-            raise Stopped
-
-    return report
 
 
 def test_it_learns(model: Path, pairs: Path, tmp_path: Path) -> None:
@@ -61,19 +50,7 @@ def test_it_learns(model: Path, pairs: Path, tmp_path: Path) -> None:
     ids=len,
 )
 def test_a_resumed_run_has_the_same_losses(model: Path, pairs: Path, tmp_path: Path, changes: tuple[str, ...]) -> None:
-    recipe = make_recipe("xtr", model, pairs, *changes)
-    whole = run_recipe(recipe, tmp_path / "whole")
-    for step in (1, 6):  # before the first checkpoint, and after it
-        with pytest.raises(Stopped):
-            run_recipe(recipe, tmp_path / "parts", report=stop_after(step))
-    assert (tmp_path / "parts.run" / CHECKPOINT).exists()
-    notes: list[str] = []
-    resumed = run_recipe(recipe, tmp_path / "parts", notes.append)
-    assert "continuing after step 4 of 8" in notes
-    assert resumed.losses == whole.losses
-    assert (resumed.best_score, resumed.best_step) == (whole.best_score, whole.best_step)
-    for name in ("model.safetensors", "heads.safetensors", "log.jsonl"):
-        assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    compare_resumed(make_recipe("xtr", model, pairs, *changes), tmp_path, ("model.safetensors", "heads.safetensors"))
 
 
 def test_a_checkpoint_of_another_run(model: Path, pairs: Path, tmp_path: Path) -> None:

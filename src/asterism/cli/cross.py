@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -12,7 +12,7 @@ from .inputs import STDIN, parse_filter, read_stdin
 from .options import Folder, Json, Quiet, describe_option
 from .output import format_megabytes, print_json, print_note, print_row
 from .progress import show_progress
-from .search import Filter, QueryText, print_plain, print_ranking
+from .search import Filter, QueryText, show_ranking
 
 if TYPE_CHECKING:
     from ..factorised.anchors import AnchorChoice
@@ -38,6 +38,15 @@ AnchorItems = Annotated[int, describe_option("--anchor-items", help="How many do
 Anchors = Annotated[
     str, describe_option("--anchors", help="How anchors are chosen: pivots, clusters or random.", default=True)
 ]
+Sparse = Annotated[
+    int,
+    describe_option(
+        "--sparse",
+        help="Score only so many documents a query, the best of an ordinary search, and fit the dense vectors to the "
+        "scores, for --method axn; 0 to score all.",
+        default=True,
+    ),
+]
 Seed = Annotated[int, describe_option("--seed", help="Of all choices.", default=True)]
 Halves = Annotated[bool, describe_option("--float16", help="Store scores in half the bytes.")]
 Calls = Annotated[int, describe_option("--calls", help="Pairs that the cross-encoder may score.", default=True)]
@@ -53,6 +62,7 @@ def build(
     anchor_queries: AnchorQueries = 200,
     anchor_items: AnchorItems = 200,
     anchors: Anchors = "pivots",
+    sparse: Sparse = 0,
     seed: Seed = 1,
     halves: Halves = False,
     as_json: Json = False,
@@ -63,39 +73,49 @@ def build(
     from ..factorised.scorers import CheckedScorer
     from ..retriever import Retriever
     from ..retriever.cross_building import build_table, read_anchor_queries
+    from ..retriever.cross_fitting import fit_index
     from ..retriever.cross_scorers import describe_scorer
+    from ..retriever.cross_tables import describe_tables
 
     asked = read_anchor_queries(queries, anchor_queries, seed)
     with Retriever.open(folder) as retriever:
-        scorer = load_pair_scorer(model, precision="int8")
-        calls = len(asked) * len(retriever)
-        print_note(f"{len(retriever):,} documents for {len(asked):,} queries: {calls:,} calls", quiet)
-        with show_progress("scoring", calls, quiet) as show:
+        loaded = load_pair_scorer(model, precision="int8")
+        scorer, made_of = CheckedScorer(loaded), describe_scorer(model, loaded)
+        each = min(sparse, len(retriever)) if sparse > 0 else len(retriever)
+        most = "at most " if sparse > 0 else ""
+        print_note(f"{each:,} documents for {len(asked):,} queries: {most}{len(asked) * each:,} calls", quiet)
+        with show_progress("scoring", len(asked) * each, quiet) as show:
 
             def report(now: BuildProgress) -> None:
                 show(now.done)
 
-            table = build_table(
-                retriever.collection,
-                CheckedScorer(scorer),
-                asked,
-                anchor_items=anchor_items,
-                anchors=cast("AnchorChoice", anchors),  # checked there
-                seed=seed,
-                precision="float16" if halves else "float32",
-                made_of=describe_scorer(model, scorer),
-                progress=report,
-            )
-    found = {"path": str(folder), "documents": len(table.numbers), "anchor_queries": table.width}
-    found |= {"anchor_items": len(table.state.anchors), "bytes": table.bytes}
+            given: dict[str, Any] = {"seed": seed, "made_of": made_of, "progress": report}
+            if sparse:
+                fit_index(retriever.collection, retriever.runner, scorer, asked, depth=sparse, **given)
+            else:
+                build_table(
+                    retriever.collection,
+                    scorer,
+                    asked,
+                    anchor_items=anchor_items,
+                    anchors=cast("AnchorChoice", anchors),  # checked there
+                    precision="float16" if halves else "float32",
+                    **given,
+                )
+        found = describe_tables(retriever.collection)
     if as_json:
         print_json(found)
-        return
-    print_note(
-        f"{folder}: {len(table.numbers):,} documents scored, {len(table.state.anchors)} anchors, "
-        f'{format_megabytes(table.bytes)}; next: asterism cross search {folder} "a query"',
-        quiet,
-    )
+    else:
+        print_note(_describe_build(folder, found, bool(sparse)), quiet)
+
+
+def _describe_build(folder: Path, found: Mapping[str, Any], sparse: bool) -> str:
+    if sparse:
+        done, used = f"{found['pairs']:,} pairs scored, {found['fitted']:,} documents fitted", " --method axn"
+    else:
+        done, used = f"{found['scored']:,} documents scored, {found['anchor_items']} anchors", ""
+    size = format_megabytes(found["pair_bytes" if sparse else "bytes"])
+    return f'{folder}: {done}, {size}; next: asterism cross search {folder} "a query"{used}'
 
 
 @app.command()
@@ -119,13 +139,7 @@ def search(
     with Retriever.open(folder) as retriever:
         scorer = retriever.make_cross_searcher().load_scorer(model)
         ranking = retriever.search(text, k, settings=settings, filter=wanted, rerank=scorer)
-    if as_json:
-        for hit in ranking.to_json()["hits"]:
-            print_json(hit)
-    elif sys.stdout.isatty():
-        print_ranking(ranking, [])
-    else:
-        print_plain(ranking, [])
+    show_ranking(ranking, [], as_json)
     print_note(f"{ranking.calls} calls in {ranking.timings.get('scorer', 0.0):.2f} s")
 
 
@@ -133,10 +147,10 @@ def search(
 def info(folder: Folder, as_json: Json = False) -> None:
     """Show the anchors and the scores of an index."""
     from ..retriever import Retriever
-    from ..retriever.cross_building import describe_table
+    from ..retriever.cross_tables import describe_tables
 
     with Retriever.open(folder) as retriever:
-        found = describe_table(retriever.collection)
+        found = describe_tables(retriever.collection)
     if as_json:
         print_json(found)
         return

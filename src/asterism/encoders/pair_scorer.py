@@ -61,6 +61,10 @@ class PairScorer:
         )
         self._session = OnnxSession(graph, folder, count_threads(settings.threads))
 
+    def __repr__(self) -> str:
+        """The folder and the length of a pair."""
+        return f"<PairScorer {str(self._model.folder)!r}, {self._length} tokens>"
+
     def hash_files(self) -> list[str]:
         """The hashes of the model's files, sorted."""
         return sorted(find_hashes(self._model.files).values())

@@ -51,6 +51,13 @@ def fit_query(vectors: npt.ArrayLike, scores: npt.ArrayLike, ridge: float) -> Fl
     return np.asarray(solve(vectors, ridge) @ np.asarray(scores, np.float64), np.float32)
 
 
+def find_slope(values: npt.ArrayLike, scores: npt.ArrayLike) -> float:
+    """Of the line that predicts scores (m,) best from values (m,); 0 where all values are the same."""
+    x, y = np.asarray(values, np.float64), np.asarray(scores, np.float64)
+    spread = float(np.square(x - x.mean()).sum()) if len(x) else 0.0
+    return float(((x - x.mean()) * (y - y.mean())).sum() / spread) if spread else 0.0
+
+
 def choose_ridge(vectors: npt.NDArray[np.floating], anchors: Sequence[int], seed: int) -> float:
     """Item vectors (n, q) by q anchor queries, and the numbers of anchor items -> the ridge that predicts best.
 

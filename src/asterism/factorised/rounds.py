@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from .regression import find_basis, fit_query, solve
+from .growing_fit import GrowingFit
+from .regression import find_basis, find_slope, solve
+from .sketch import Sketch, find_threshold
 
 Floats = npt.NDArray[np.float32]
 Places = npt.NDArray[np.int64]
@@ -93,14 +95,24 @@ class Asked:
 
 @dataclass(frozen=True)
 class ItemVectors:
-    """The vectors (n, d) of all places, and which places have one (n,)."""
+    """The vectors (n, d) of all places, which places have one (n,), and short versions of many and long ones."""
 
     rows: npt.NDArray[np.floating]
     known: Mask
+    sketch: Sketch | None = None
 
-    def predict(self, query: Floats) -> Floats:
-        """Query (d,) -> the score of every place (n,), -inf without a vector."""
-        return np.where(self.known, self.rows @ query, np.float32(-np.inf))
+    @classmethod
+    def prepare(cls, rows: npt.NDArray[np.floating], known: Mask) -> ItemVectors:
+        """For many searches."""
+        return cls(rows, known, Sketch.make(rows))
+
+    def find_highest(self, query: Floats, allowed: Mask, count: int) -> Places:
+        """Query (d,) -> the allowed places with a vector whose predicted scores are highest, best first."""
+        possible = allowed & self.known
+        places = self.sketch.narrow(query, possible, count) if self.sketch is not None else None
+        if places is None:
+            return choose_highest(self.rows @ query, possible, count)
+        return places[choose_highest(self.rows[places] @ query, possible[places], count)]
 
 
 @dataclass(frozen=True)
@@ -125,17 +137,17 @@ class FixedAnchors:
         if basis.shape[1] >= vectors.rows.shape[1]:
             return cls(places, own, np.eye(vectors.rows.shape[1]), vectors)
         projected = np.asarray(vectors.rows @ basis.astype(vectors.rows.dtype), np.float32)
-        return cls(places, own, basis, ItemVectors(projected, vectors.known))
+        return cls(places, own, basis, ItemVectors.prepare(projected, vectors.known))
 
-    def predict(self, scores: Floats, count: int, ridge: float) -> Floats:
-        """The scores of the first `count` anchors -> the score of every place (n,)."""
+    def fit(self, scores: Floats, count: int, ridge: float) -> Floats:
+        """The scores of the first `count` anchors -> the query's vector (r,) beside `items`."""
         key = (count, ridge)
         solved = self._solved.get(key)
         if solved is None:
             solved = (self.basis.T @ solve(self.vectors[:count], ridge)).astype(np.float32)
             self._solved.clear()  # the budget seldom changes
             self._solved[key] = solved  # another thread may clear it again
-        return self.items.predict(solved @ scores[:count])
+        return np.asarray(solved @ scores[:count])
 
 
 def search_by_anchors(asked: Asked, anchors: FixedAnchors, ridge: float, first: FirstStage) -> None:
@@ -148,7 +160,8 @@ def search_by_anchors(asked: Asked, anchors: FixedAnchors, ridge: float, first: 
     scores = asked.score(anchors.places[:count])
     if count and asked.left:
         with asked.spend("solve"):
-            chosen = choose_highest(anchors.predict(scores, count, ridge), asked.candidates, asked.left)
+            query = anchors.fit(scores, count, ridge)
+            chosen = anchors.items.find_highest(query, asked.candidates, asked.left)
         asked.score(chosen)
     asked.fill(first)
 
@@ -164,18 +177,23 @@ def search_by_rounds(
 ) -> None:
     """ADACUR and AXN: begin with the first stage; then, in rounds, fit the query to all scores and ask about the best.
 
-    prior (d,): the query's own vector in the space of the items, of which `mix` goes into the fitted one.
+    prior (d,): the query's own vector in the space of the items; on the scale of the scores so far, `mix` of it goes
+    into the fitted one.
     """
     share = max(1, -(-asked.calls // rounds))
     asked.score(asked.choose(first, share))
+    fit, seen = GrowingFit(vectors.rows.shape[1], ridge), 0
     while asked.left:
         with asked.spend("solve"):
-            places = np.array(asked.places, np.int64)
-            fits = vectors.known[places]
-            query = fit_query(vectors.rows[places[fits]], np.array(asked.scores)[fits], ridge)
+            new, scores = np.array(asked.places[seen:], np.int64), np.array(asked.scores[seen:])
+            seen += len(new)
+            fits = vectors.known[new]
+            fit.add(vectors.rows[new[fits]], scores[fits])
+            query = fit.solve()
             if prior is not None:
-                query = np.float32(1 - mix) * query + np.float32(mix) * prior
-            chosen = choose_highest(vectors.predict(query), asked.candidates, min(share, asked.left))
+                slope = find_slope(fit.rows @ prior, fit.scores)
+                query = np.float32(1 - mix) * query + np.float32(mix * slope) * prior
+            chosen = vectors.find_highest(query, asked.candidates, min(share, asked.left))
         if not len(chosen):
             break
         asked.score(chosen)
@@ -187,10 +205,8 @@ def search_by_first_stage(asked: Asked, first: FirstStage) -> None:
     asked.score(asked.choose(first, asked.left))
 
 
-def choose_highest(values: Floats, allowed: Mask, count: int) -> Places:
+def choose_highest(values: npt.NDArray[np.floating], allowed: Mask, count: int) -> Places:
     """The allowed places with the highest values that are not -inf, best first; ties by place."""
-    places = np.flatnonzero(allowed & (values > -np.inf))
-    if 0 < count < len(places):
-        least = np.partition(values[places], len(places) - count)[len(places) - count]
-        places = places[values[places] >= least]
-    return places[np.argsort(-values[places], kind="stable")][:count]
+    offered = np.where(allowed, values.astype(np.float32, copy=False), np.float32(-np.inf))
+    places = np.flatnonzero((offered >= find_threshold(offered, count)) & (offered > -np.inf))
+    return places[np.argsort(-offered[places], kind="stable")][:count]

@@ -11,8 +11,6 @@ all blocks to one segment, so that an interrupted build ends with the same bytes
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -22,42 +20,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import DamagedIndex, InputError
-from ..files.new_folders import fsync_path
-from ..files.regular_files import is_real_folder
-from ..storage.arrays import ArrayWriter, MappedFolder, read_array, verify_folders, write_arrays
-from ..storage.facts import LARGEST, Facts, FileFacts
-from ..storage.faults import REMEDY, damaged, report_write_errors
-from ..storage.folders import PART, make_index_folder, remove_part, sweep_parts
-from ..storage.lock import hold_writer_lock
-from ..storage.manifest import read_manifest, write_manifest
+from ..errors import InputError
+from ..storage.arrays import ArrayWriter, MappedFolder, verify_folders, write_arrays
+from ..storage.facts import LARGEST, Facts
+from ..storage.faults import damaged
+from ..storage.folders import make_index_folder, remove_part, sweep_parts
+from ..storage.manifest import write_manifest
+from .blocks import CHUNK, Segment, advise, hold_table, is_finite, make_segment, map_numbers, open_newest
 
 KIND, VERSION = "asterism anchor scores", 1
 FOLDER = "cross"  # inside the folder of an index
 MOST_QUERIES = 1 << 16
-MOST_ROWS = 1 << 31
 PRECISIONS = ("float32", "float16")
-CHUNK = 8192  # rows that are copied at once
 
 Numbers = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.floating]
-
-
-@dataclass(frozen=True)
-class Segment:
-    """A committed block."""
-
-    name: str
-    rows: int
-    files: FileFacts
-
-    @classmethod
-    def from_facts(cls, facts: Facts) -> Segment:
-        """Check and read the stored entry."""
-        name = facts.text("name")
-        if not PART.fullmatch(name) or not name.startswith("segment-"):
-            raise damaged(facts.where, f"names {name[:60]!r}, expected a segment with a number")
-        return cls(name, facts.whole("rows", 1, MOST_ROWS), facts.files(["numbers.npy", "scores.npy"]))
 
 
 @dataclass(frozen=True)
@@ -94,7 +71,7 @@ class TableState:
             facts.text("precision", PRECISIONS),
             facts.part("made_of").content,
             facts.whole("next_folder", 1, 10**12 - 1),
-            tuple(Segment.from_facts(part) for part in facts.parts("segments")),
+            tuple(Segment.from_facts(part, "numbers", "scores") for part in facts.parts("segments")),
             tuple(anchors),
             ridge,
         )
@@ -118,7 +95,7 @@ class ScoreTable:
         self._parts = [MappedFolder(folder / segment.name, segment.files) for segment in state.segments]
         pairs = list(zip(self._parts, state.segments, strict=True))
         self._scores = [part.array("scores", self.dtype, (segment.rows, self.width)) for part, segment in pairs]
-        arrays = [_read_numbers(part, segment) for part, segment in pairs]
+        arrays = [map_numbers(part, segment.rows) for part, segment in pairs]
         self.numbers: Numbers = np.concatenate([np.empty(0, np.int64), *arrays])
         if (self.numbers[1:] <= self.numbers[:-1]).any():
             raise damaged(folder, "has rows whose numbers are not in order")
@@ -134,21 +111,12 @@ class ScoreTable:
     @classmethod
     def open(cls, folder: Path) -> ScoreTable:
         """Open a folder; nothing in it is changed."""
-        with _advise(folder):
-            if os.path.lexists(folder) and not is_real_folder(folder):
-                raise damaged(folder, "is not a folder")
-            while True:
-                state = TableState.from_facts(read_manifest(folder, KIND, VERSION))
-                try:
-                    return cls(folder, state)
-                except DamagedIndex:  # or another process joined the blocks just now
-                    if state == TableState.from_facts(read_manifest(folder, KIND, VERSION)):
-                        raise
+        return open_newest(folder, KIND, VERSION, TableState.from_facts, lambda state: cls(folder, state))
 
     @contextmanager
     def writing(self) -> Iterator[TableWriter]:
         """Hold the writer lock; the writer begins with the newest state."""
-        with hold_writer_lock(self.folder), report_write_errors(self.folder):
+        with hold_table(self.folder):
             newest = ScoreTable.open(self.folder)
             sweep_parts(self.folder, {segment.name for segment in newest.state.segments})
             yield TableWriter(newest)
@@ -176,11 +144,10 @@ class ScoreTable:
 
     def verify(self) -> None:
         """Read all files and compare their checksums; a score that is not a number is refused too."""
-        with _advise(self.folder):
+        with advise(self.folder):
             verify_folders(self._parts, 1)
-            for rows in self._scores:
-                if not all(np.isfinite(rows[start : start + CHUNK]).all() for start in range(0, len(rows), CHUNK)):
-                    raise damaged(self.folder, "has scores that are not numbers")
+            if not all(is_finite(rows) for rows in self._scores):
+                raise damaged(self.folder, "has scores that are not numbers")
 
 
 class TableWriter:
@@ -202,7 +169,7 @@ class TableWriter:
             )
         if len(self.table.numbers) and numbers[0] <= self.table.numbers[-1]:
             raise damaged(self.table.folder, "has scores of documents that the index does not have yet")
-        with self._make_segment() as (name, folder):
+        with make_segment(self.table.folder, self.table.state.next_folder) as (name, folder):
             files = write_arrays(folder, {"numbers": numbers, "scores": rows})
         segment = Segment(name, len(numbers), files)
         self._commit(segments=(*self.table.state.segments, segment))
@@ -219,7 +186,7 @@ class TableWriter:
         if not len(places):
             self._commit(segments=(), anchors=(), ridge=0.0)
         else:
-            with self._make_segment() as (name, folder):
+            with make_segment(self.table.folder, self.table.state.next_folder) as (name, folder):
                 files = write_arrays(folder, {"numbers": table.numbers[places]})
                 with ArrayWriter(folder / "scores.npy", table.dtype, (len(places), table.width)) as writer:
                     for start in range(0, len(places), CHUNK):
@@ -230,39 +197,8 @@ class TableWriter:
         for segment in old:
             remove_part(table.folder, segment.name)
 
-    @contextmanager
-    def _make_segment(self) -> Iterator[tuple[str, Path]]:
-        """A new folder; removed after an error."""
-        name = f"segment-{self.table.state.next_folder:06d}"
-        folder = self.table.folder / name
-        folder.mkdir()
-        try:
-            yield name, folder
-            fsync_path(folder)
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-
     def _commit(self, **changes: Any) -> None:
         used = int("segments" in changes)  # a build that is finished twice leaves the same bytes
         state = replace(self.table.state, next_folder=self.table.state.next_folder + used, **changes)
         write_manifest(self.table.folder, state.to_json())
         self.table = ScoreTable(self.table.folder, state)
-
-
-def _read_numbers(part: MappedFolder, segment: Segment) -> Numbers:
-    """(n,) the documents' numbers of a block."""
-    numbers = read_array(part.path / "numbers.npy", segment.files["numbers.npy"], np.int64, 1)
-    if len(numbers) != segment.rows:
-        raise damaged(part.path, f"has {len(numbers)} numbers, expected {segment.rows}")
-    return numbers
-
-
-@contextmanager
-def _advise(folder: Path) -> Iterator[None]:
-    """Say what helps against damage: `repair` cannot compute scores."""
-    try:
-        yield
-    except DamagedIndex as error:
-        advice = f"restore it from a copy, or remove {folder} and build the scores again"
-        raise DamagedIndex(str(error).replace(REMEDY, advice)) from error

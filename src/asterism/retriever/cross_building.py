@@ -13,13 +13,14 @@ import numpy as np
 from ..collection.collection import Collection
 from ..documents.judgements import read_queries
 from ..documents.lines import read_lines
-from ..errors import IndexExists, InputError, ModelDiffers, NotAnIndex, SettingError
+from ..errors import IndexExists, InputError
 from ..factorised.anchors import AnchorChoice, choose_anchors
 from ..factorised.regression import choose_ridge
 from ..factorised.scorers import CheckedScorer
-from ..factorised.table import FOLDER, MOST_QUERIES, PRECISIONS, Numbers, ScoreTable, TableWriter
+from ..factorised.table import FOLDER, MOST_QUERIES, PRECISIONS, ScoreTable, TableWriter
 from ..settings import check_choice, check_whole_number
 from .checks import check_query
+from .cross_tables import check_scorer, open_table, read_numbers
 
 BLOCK_CALLS = 16_384  # most scores of one commit
 FIRST_CALLS = 2_048  # scores of the first commits: a scorer may be slow, or paid for
@@ -49,23 +50,6 @@ class BuildProgress:
 Progress = Callable[[BuildProgress], None]
 
 
-def open_table(collection: Collection) -> ScoreTable | None:
-    """The scores of an index; None if it has none."""
-    try:
-        return ScoreTable.open(collection.path / FOLDER)
-    except NotAnIndex:
-        if (collection.path / FOLDER).exists():
-            raise
-        return None
-
-
-def check_table(collection: Collection) -> None:
-    """Read all scores of an index, if it has any, and compare their checksums."""
-    table = open_table(collection)
-    if table is not None:
-        table.verify()
-
-
 def build_table(
     collection: Collection,
     scorer: CheckedScorer,
@@ -87,7 +71,7 @@ def build_table(
     with table.writing() as writer:
         add_missing_rows(collection, scorer, writer, progress)
         writer.table.verify()  # anchors are chosen by the scores
-        numbers = _read_numbers(collection)
+        numbers = read_numbers(collection)
         places = np.flatnonzero(np.isin(writer.table.numbers, numbers))
         rows = writer.table.read()
         rows = rows if len(places) == len(rows) else rows[places]
@@ -101,16 +85,15 @@ def _open_or_create(
     collection: Collection, queries: tuple[str, ...], precision: str, made_of: dict[str, Any]
 ) -> ScoreTable:
     """The table of an index; one that was begun with another scorer, other queries or another precision is refused."""
+    check_scorer(collection, made_of)
     table = open_table(collection)
     if table is None:
         try:
             return ScoreTable.create(collection.path / FOLDER, queries, precision, made_of)
         except IndexExists:  # another process was faster
             table = ScoreTable.open(collection.path / FOLDER)
+            check_scorer(collection, made_of)
     state, otherwise = table.state, "or remove the folder to begin anew"
-    if state.made_of.get("files") != made_of.get("files"):
-        known = state.made_of.get("model") or "a scorer of your own"
-        raise ModelDiffers(f"{table.folder} was made with {known}, which is not the given one: give that, {otherwise}")
     if state.queries != queries:
         raise InputError(
             f"{table.folder} was made with {len(state.queries)} anchor queries that are not the "
@@ -126,7 +109,7 @@ def add_missing_rows(
 ) -> int:
     """Score the documents that have no scores yet, in blocks; returns how many documents."""
     queries = writer.table.state.queries
-    missing = np.setdiff1d(_read_numbers(collection), writer.table.numbers)
+    missing = np.setdiff1d(read_numbers(collection), writer.table.numbers)
     begin, before = time.perf_counter(), len(writer.table.numbers) * len(queries)
     total = before + len(missing) * len(queries)
     done, start = before, 0
@@ -179,30 +162,3 @@ def read_anchor_queries(path: Path, most: int, seed: int) -> list[str]:
         texts = [texts[number] for number in chosen]
     check_anchor_queries(texts)
     return texts
-
-
-def describe_table(collection: Collection) -> dict[str, Any]:
-    """The scores and the anchors of an index."""
-    table = open_table(collection)
-    with collection.reading() as reader:
-        numbers = reader.read_all_numbers()
-    if table is None:
-        raise SettingError(f"{collection.path} has no scores of anchor queries: build them (asterism cross build)")
-    state = table.state
-    return {
-        "path": str(collection.path),
-        "documents": len(numbers),
-        "scored": int(np.isin(numbers, table.numbers).sum()),
-        "anchor_queries": table.width,
-        "anchor_items": len(state.anchors),
-        "ridge": state.ridge,
-        "precision": state.precision,
-        "bytes": table.bytes,
-        "model": state.made_of.get("model"),
-        "unfinished": not state.anchors,
-    }
-
-
-def _read_numbers(collection: Collection) -> Numbers:
-    with collection.reading() as reader:
-        return reader.read_all_numbers()

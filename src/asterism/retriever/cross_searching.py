@@ -15,6 +15,8 @@ from ..collection.collection import Collection
 from ..collection.snapshot import Snapshot, positions
 from ..encoders.loading import load_pair_scorer
 from ..errors import SettingError
+from ..factorised.fitting import append_ones
+from ..factorised.pairs import PairTable
 from ..factorised.rounds import (
     Asked,
     FirstStage,
@@ -35,7 +37,9 @@ from ..storage.faults import damaged
 from ..views.eligible import Mask
 from ..views.hits import SearchHits
 from .checks import check_kind, check_query
+from .cross_fitting import gather_dense
 from .cross_scorers import load_described
+from .cross_tables import CrossTables
 from .search_runner import SearchRunner, SearchSettings
 
 
@@ -78,13 +82,13 @@ class _Vanished(Exception):
 
 
 class CrossSearcher:
-    """The searches by a scorer in one index; `table` is None where only re-ranking is possible."""
+    """The searches by a scorer in one index, with the tables that it has."""
 
-    def __init__(self, collection: Collection, runner: SearchRunner, table: ScoreTable | None) -> None:
+    def __init__(self, collection: Collection, runner: SearchRunner, tables: CrossTables) -> None:
         """Nothing is read before the first search."""
         self._collection = collection
         self._runner = runner
-        self._table = table
+        self._tables = tables
         self._guard = threading.Lock()
         self._scorers: dict[str | None, Scorer] = {}
         self._prepared: tuple[Snapshot, dict[str, Any]] | None = None
@@ -123,10 +127,9 @@ class CrossSearcher:
         seconds["other"] = time.perf_counter() - begin - sum(seconds.values())
         return Ranking.from_scores(query, settings.method, found.documents, seconds, calls=len(known))
 
-    def uses(self, table: ScoreTable | None) -> bool:
-        """Whether this table is the same as its own."""
-        own = self._table
-        return own is table or (own is not None and table is not None and own.state == table.state)
+    def uses(self, tables: CrossTables) -> bool:
+        """Whether these tables are the same as its own."""
+        return self._tables.states == tables.states
 
     def load_scorer(self, model: str | None = None) -> Scorer:
         """The cross-encoder of the anchor scores; `model`: where it is now. Any model, if there are no scores."""
@@ -136,8 +139,8 @@ class CrossSearcher:
             return self._scorers[model]
 
     def _load_scorer(self, model: str | None) -> Scorer:
-        if self._table is not None:
-            return load_described(self._table.state.made_of, self._table.folder, model)
+        if self._tables.made_of is not None:
+            return load_described(self._tables.made_of, self._collection.path, model)
         if model is None:
             raise self._refuse_without_scores()
         return load_pair_scorer(model, precision="int8")
@@ -171,8 +174,9 @@ class CrossSearcher:
             encoded = self._runner.encode([question.query], question.plan)
 
         def first(count: int) -> Places:
-            found: Places = question.plan.search(snapshot, encoded, count, eligible, 1).ids[0]
-            return found[found >= 0]
+            hits = question.plan.search(snapshot, encoded, count, eligible, 1)
+            found: Places = hits.ids[0][np.isfinite(hits.scores[0])]  # a document without words is no hit
+            return found
 
         if method == "rerank":
             search_by_first_stage(asked, first)
@@ -187,10 +191,10 @@ class CrossSearcher:
                 search_by_rounds(asked, prepared.vectors, prepared.ridge, rounds, first)
 
     def _search_dense(self, asked: Asked, question: Question, snapshot: Snapshot, first: FirstStage) -> None:
-        """AXN over the dense vectors of the index."""
+        """AXN over the dense vectors of the index, fitted to the scorer where they were."""
         settings, prior = question.settings, None
         with asked.spend("prepare"):
-            vectors = self._keep(snapshot, "dense", lambda: _gather_dense(snapshot))
+            vectors = self._keep(snapshot, "dense", lambda: _gather_dense(snapshot, self._tables.pairs))
             if settings.mix:
                 dense = self._runner.encode([question.query], self._runner.plan("dense", None)).dense
                 prior = None if dense is None else np.append(dense[0], np.float32(0))
@@ -198,14 +202,14 @@ class CrossSearcher:
 
     def _refuse_without_scores(self) -> SettingError:
         return SettingError(
-            f"{self._collection.path} has no scores of anchor queries: build them (asterism cross build), or re-rank "
-            "an ordinary search"
+            f"{self._collection.path} has no scores of anchor queries: build them (asterism cross build), use the "
+            "method axn over dense vectors, or re-rank an ordinary search"
         )
 
     def _prepare(self, snapshot: Snapshot) -> Prepared:
-        if self._table is None:
+        table = self._tables.scores
+        if table is None:
             raise self._refuse_without_scores()
-        table = self._table
         found: Prepared = self._keep(snapshot, "cross", lambda: _gather_scores(snapshot, table))
         return found
 
@@ -221,17 +225,17 @@ class CrossSearcher:
 
 
 class KeptSearcher:
-    """The searcher of an index; a new one when the anchor scores have changed."""
+    """The searcher of an index; a new one when its tables have changed."""
 
     def __init__(self, collection: Collection, runner: SearchRunner) -> None:
         """None was made yet."""
         self._collection, self._runner = collection, runner
         self._kept: CrossSearcher | None = None
 
-    def get(self, table: ScoreTable | None) -> CrossSearcher:
-        """The searcher for this table."""
-        if self._kept is None or not self._kept.uses(table):
-            self._kept = CrossSearcher(self._collection, self._runner, table)
+    def get(self, tables: CrossTables) -> CrossSearcher:
+        """The searcher for these tables."""
+        if self._kept is None or not self._kept.uses(tables):
+            self._kept = CrossSearcher(self._collection, self._runner, tables)
         return self._kept
 
 
@@ -246,15 +250,19 @@ def _gather_scores(snapshot: Snapshot, table: ScoreTable) -> Prepared:
     else:
         rows = np.zeros((len(at), table.width), np.float32)
         rows[known] = table.read()[at[known]]
-    vectors = ItemVectors(rows, known)
+    vectors = ItemVectors.prepare(rows, known)
     anchors = positions(snapshot.numbers, np.array(table.state.anchors, np.int64))
     anchors = anchors[snapshot.kept[anchors]]  # a deleted document cannot be asked about
     return Prepared(vectors, FixedAnchors.prepare(anchors, vectors), table.state.ridge)
 
 
-def _gather_dense(snapshot: Snapshot) -> ItemVectors:
-    """The dense vectors by place, with a last dimension of 1: scores may have any mean."""
-    parts = [np.asarray(stored.dense.vectors, np.float32) for stored in snapshot.segments if stored.dense is not None]
-    rows = np.concatenate(parts)
-    ones = np.ones((len(rows), 1), np.float32)
-    return ItemVectors(np.concatenate([rows, ones], axis=1), np.ones(len(rows), bool))
+def _gather_dense(snapshot: Snapshot, pairs: PairTable | None) -> ItemVectors:
+    """The dense vectors by place, with a last dimension of 1; where they were fitted, the fitted ones."""
+    rows = append_ones(gather_dense(snapshot))
+    if pairs is not None and len(pairs.numbers):
+        pairs.verify()
+        if pairs.vectors.shape[1] != rows.shape[1]:
+            raise damaged(pairs.folder, f"has vectors of {pairs.vectors.shape[1]} numbers, expected {rows.shape[1]}")
+        there = np.isin(pairs.numbers, snapshot.numbers)
+        rows[positions(snapshot.numbers, pairs.numbers)] = pairs.vectors[there]
+    return ItemVectors.prepare(rows, np.ones(len(rows), bool))

@@ -12,14 +12,16 @@ from typing import Any
 from ..collection.collection import Collection
 from ..collection.kept_views import Views
 from ..documents.document import Document
-from ..errors import IndexExists, InputError
+from ..errors import IndexExists, InputError, SettingError
 from ..factorised.anchors import AnchorChoice
 from ..factorised.scorers import Asking, CheckedScorer, Scorer
 from ..results import Ranking
-from ..settings import CrossMethod, CrossSearch, TermCounting
+from ..settings import CrossMethod, CrossSearch, TermCounting, check_whole_number
 from .batches import split_batches
 from .checks import check_kind
-from .cross_building import Progress, add_missing_rows, build_table, check_anchor_queries, describe_table, open_table
+from .cross_building import Progress, add_missing_rows, build_table, check_anchor_queries
+from .cross_fitting import fit_index
+from .cross_tables import describe_tables, open_table
 from .jobs import describe_job, finish_job, read_job, start_job
 from .retriever import Retriever
 
@@ -45,6 +47,7 @@ class FactorisedIndex:
         seed: int = 1,
         precision: str = "float32",
         model: str | os.PathLike[str] | None = None,
+        sparse: int = 0,
         asking: Asking | None = None,
         progress: Progress | None = None,
     ) -> FactorisedIndex:
@@ -53,11 +56,20 @@ class FactorisedIndex:
         items: texts, whose ids are their positions, or Documents. anchor_queries: queries as they will be asked.
         anchors: how anchor items are chosen: "pivots" (QR with pivoting), "clusters" or "random", by `seed`.
         model: also keep the views of a model, for the first candidates and for method "axn"; None for words alone.
+        sparse: score only so many items for each query, the best of an ordinary search, and fit the dense vectors of
+        the model to these scores, for method "axn"; 0 to score all.
         The scores are committed block by block; called again with the same arguments, an interrupted build goes on.
         """
         checked = CheckedScorer(scorer, asking)
         check_anchor_queries(anchor_queries)
+        if check_whole_number("sparse", sparse, 0) and model is None:
+            raise SettingError(f"sparse is {sparse}, which fits the dense vectors of a model: give one as model=...")
         retriever = _open_items(Path(path), items, model)
+        if sparse:
+            collection, runner = retriever.collection, retriever.runner
+            fit_index(collection, runner, checked, anchor_queries, depth=sparse, seed=seed, progress=progress)
+            finish_job(collection)
+            return cls(retriever, scorer, asking)
         build_table(
             retriever.collection,
             checked,
@@ -77,7 +89,12 @@ class FactorisedIndex:
     ) -> FactorisedIndex:
         """Open an index with the scorer that it was built with; None for a cross-encoder that it knows."""
         retriever = Retriever.open(path)
-        return cls(retriever, scorer if scorer is not None else retriever.make_cross_searcher().load_scorer(), asking)
+        try:
+            given = scorer if scorer is not None else retriever.make_cross_searcher().load_scorer()
+            return cls(retriever, given, asking)
+        except BaseException:
+            retriever.close()
+            raise
 
     def search(
         self,
@@ -115,11 +132,10 @@ class FactorisedIndex:
     def compact(self) -> None:
         """Drop what deleted items left behind."""
         self.retriever.compact()
-        table = open_table(self.retriever.collection)
-        if table is not None:
-            with table.writing() as writer:
-                numbers, state = self.retriever.collection.snapshot().numbers, writer.table.state
-                writer.finish(numbers, state.anchors, state.ridge)
+
+    def __repr__(self) -> str:
+        """The index of the items."""
+        return repr(self.retriever).replace("Retriever", "FactorisedIndex", 1)
 
     def __len__(self) -> int:
         """Items."""
@@ -127,7 +143,7 @@ class FactorisedIndex:
 
     def info(self) -> dict[str, Any]:
         """Documents, anchors and sizes."""
-        return describe_table(self.retriever.collection)
+        return describe_tables(self.retriever.collection)
 
     def check(self) -> None:
         """Read every file and compare its checksum; raises DamagedIndex for the first that is wrong."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy.typing as npt
 import torch
@@ -15,6 +15,16 @@ from ..encoders.graph.bert import Bert
 from ..errors import SettingError
 from .heads import to_array
 from .settings import BackboneSettings
+
+Module = TypeVar("Module", bound=nn.Module)
+
+
+def make_seeded(make: Callable[[], Module], seed: int) -> Module:
+    """A model on the GPU if there is one; new weights depend on the seed alone."""
+    torch.manual_seed(seed)
+    model = make()
+    model.to("cuda" if torch.cuda.is_available() else "cpu")
+    return model
 
 
 def run_transformer(transformer: nn.Module, first_position: int | None, batch: Batch, **more: Tensor) -> Tensor:

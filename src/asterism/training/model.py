@@ -16,7 +16,7 @@ from ..encoders.graph.heads import Linear, MultiVectorHead, UnitLength
 from ..encoders.lower_states import LowerStates
 from ..encoders.runtimes.torch import load_transformer
 from ..encoders.tokens import Row
-from .backbone import find_first_position, freeze_lower_layers, run_transformer
+from .backbone import find_first_position, freeze_lower_layers, make_seeded, run_transformer
 from .heads import GatedProjection, LinearProjection, Pooling, draw_orthogonal
 from .settings import ModelSettings
 
@@ -90,11 +90,8 @@ class LateInteractionModel(nn.Module):
 
 
 def make_model(checkpoint: Checkpoint, settings: ModelSettings, seed: int) -> LateInteractionModel:
-    """A model on the GPU if there is one; new weights depend on the seed alone."""
-    torch.manual_seed(seed)
-    model = LateInteractionModel(checkpoint, settings)
-    model.to("cuda" if torch.cuda.is_available() else "cpu")
-    return model
+    """A model whose new weights depend on the seed alone."""
+    return make_seeded(lambda: LateInteractionModel(checkpoint, settings), seed)
 
 
 def _make_projection(

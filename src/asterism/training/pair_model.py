@@ -11,7 +11,7 @@ from ..encoders.checkpoints.checkpoint import Checkpoint
 from ..encoders.graph.bert import Bert
 from ..encoders.pairs import Pair, PairBatch, make_pair_batches
 from ..encoders.runtimes.torch import load_transformer
-from .backbone import find_first_position, freeze_lower_layers, run_transformer
+from .backbone import find_first_position, freeze_lower_layers, make_seeded, run_transformer
 from .heads import LinearProjection
 from .settings import PairModelSettings
 
@@ -53,8 +53,5 @@ class CrossEncoderModel(nn.Module):
 
 
 def make_pair_model(checkpoint: Checkpoint, settings: PairModelSettings, seed: int) -> CrossEncoderModel:
-    """A model on the GPU if there is one; new weights depend on the seed alone."""
-    torch.manual_seed(seed)
-    model = CrossEncoderModel(checkpoint, settings)
-    model.to("cuda" if torch.cuda.is_available() else "cpu")
-    return model
+    """A model whose new weights depend on the seed alone."""
+    return make_seeded(lambda: CrossEncoderModel(checkpoint, settings), seed)

@@ -46,6 +46,24 @@ def test_build_search_info(folder: Path, scorer: Path, questions: Path) -> None:
         assert retriever.search("light", 2, method="cross").ids == [hit["id"] for hit in ran.lines()[:2]]
 
 
+def test_sparse(tmp_path: Path, scorer: Path, questions: Path) -> None:
+    """Two documents a query, and the dense vectors fitted to them."""
+    folder, source = tmp_path / "dense.ast", tmp_path / "documents.jsonl"
+    source.write_text("".join(f'{{"_id": "d{number}", "text": "light fox {number}"}}\n' for number in range(5)))
+    model = layouts.bge_m3(tmp_path / "dense")
+    assert run("index", source, "--to", folder, "--model", model).code == 0
+    ran = run("cross", "build", folder, "--model", scorer, "--queries", questions, "--sparse", "2")
+    assert ran.code == 0, ran.err
+    assert "2 documents for 3 queries: at most 6 calls" in ran.err
+    assert "6 pairs scored" in ran.err
+    assert "--method axn" in ran.err
+    (found,) = run("cross", "info", folder, "--json").lines()
+    assert (found["pairs"], found["model"]) == (6, str(scorer))
+    ran = run("cross", "search", folder, "light", "--method", "axn", "--calls", "4", "--json")
+    assert (ran.code, len(ran.lines())) == (0, 4), ran.err
+    assert run("check", folder).code == 0
+
+
 def test_rerank(folder: Path, scorer: Path) -> None:
     ran = run("search", folder, "light", "--rerank", scorer, "--depth", "2", "--json")
     assert ran.code == 0, ran.err

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asterism.factorised.regression import choose_ridge, fit_query, solve
+from asterism.factorised.regression import choose_ridge, find_slope, fit_query, solve
 from tests.unit.factorised.matrices import draw_matrix
 
 
@@ -55,3 +55,9 @@ def test_the_ridge_follows_the_noise() -> None:
     assert choose_ridge(exact, anchors, 1) == 0.0
     assert choose_ridge(noisy, anchors, 1) >= 1e-3
     assert choose_ridge(exact[:, :3], anchors, 1) == 0.0  # too few queries to tell
+
+
+def test_the_slope_is_that_of_a_line_of_least_squares() -> None:
+    values, scores = np.random.default_rng(4).normal(size=(2, 20))
+    assert find_slope(values, scores) == pytest.approx(np.polyfit(values, scores, 1)[0])
+    assert find_slope([2.0, 2.0], [1.0, 5.0]) == find_slope([], []) == 0.0

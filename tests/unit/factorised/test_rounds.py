@@ -77,7 +77,8 @@ def test_the_projection_changes_nothing() -> None:
     for count in (3, 20):
         known = query.vectors.rows[:count].astype(np.float64)
         expected = query.vectors.rows @ (np.linalg.pinv(known, rcond=1e-6) @ query.truth[:count])
-        np.testing.assert_allclose(anchors.predict(query.truth[:count], count, 0.0), expected, atol=1e-4)
+        predicted = anchors.items.rows @ anchors.fit(query.truth[:count], count, 0.0)
+        np.testing.assert_allclose(predicted, expected, atol=1e-4)
 
 
 @pytest.mark.parametrize("calls", [1, 2, 3, 7])
@@ -130,7 +131,7 @@ def test_threads_with_other_budgets() -> None:
     sys.setswitchinterval(1e-6)
     try:
         with ThreadPoolExecutor(8) as team:
-            list(team.map(lambda count: anchors.predict(query.truth[:count], count, 0.0), [1, 2, 3, 4] * 500))
+            list(team.map(lambda count: anchors.fit(query.truth[:count], count, 0.0), [1, 2, 3, 4] * 500))
     finally:
         sys.setswitchinterval(interval)
 

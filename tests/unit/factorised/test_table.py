@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from asterism.errors import DamagedIndex, IndexBusy, IndexExists, InputError, NewerFormat, NotAnIndex
-from asterism.factorised import table as table_module
+from asterism.factorised import blocks
 from asterism.factorised.table import ScoreTable
 from asterism.storage.arrays import write_arrays
 from asterism.storage.manifest import write_manifest
@@ -184,7 +184,7 @@ def test_readers_of_joined_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     """Blocks that are joined while a reader opens them are no damage, and an open table stays readable."""
     folder = tmp_path / "t"
     old = make(folder, [1], [2])
-    read = table_module.read_manifest
+    read = blocks.read_manifest
     joined = []
 
     def join_after_reading(*arguments: object) -> object:
@@ -195,9 +195,10 @@ def test_readers_of_joined_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
                 writer.finish(np.array([1, 2]), [1], 0.0)
         return found
 
-    monkeypatch.setattr(table_module, "read_manifest", join_after_reading)
+    monkeypatch.setattr(blocks, "read_manifest", join_after_reading)
     assert ScoreTable.open(folder).state.anchors == (1,)
     np.testing.assert_array_equal(old.read(), draw([1, 2]))
+    old.verify()  # a search verifies what it has open, when the blocks are gone
 
 
 def test_other_folders(tmp_path: Path) -> None:

@@ -119,6 +119,50 @@ def test_changes_during_a_build(retriever: asterism.Retriever, monkeypatch: pyte
     assert dict(zip(table.numbers.tolist(), table.read().tolist(), strict=True)) == read_right_rows(retriever)
 
 
+def test_compacting_drops_scores(retriever: asterism.Retriever) -> None:
+    """Those of deleted documents; not while a build runs, and not those of one that was interrupted."""
+    build(retriever, anchor_items=6)
+    table = cross_building.open_table(retriever.collection)
+    retriever.delete(["d3", "d9"])
+    with table.writing():
+        retriever.compact()
+    assert len(cross_building.open_table(retriever.collection).numbers) == ITEMS
+    retriever.compact()
+    now = cross_building.open_table(retriever.collection)
+    assert dict(zip(now.numbers.tolist(), now.read().tolist(), strict=True)) == read_right_rows(retriever)
+    assert (now.state.anchors, now.state.ridge) == (table.state.anchors, table.state.ridge)
+    table.verify()  # a search that has it open goes on
+    with now.writing() as writer:
+        writer.finish(now.numbers, [], 0.0)  # as before the end of a build
+    retriever.delete(["d4"])
+    retriever.compact()
+    assert len(cross_building.open_table(retriever.collection).numbers) == ITEMS - 2
+
+
+def test_searches_while_scores_are_joined(retriever: asterism.Retriever) -> None:
+    """Adding, deleting and compacting in one thread, searches in another that opens the table each time."""
+    with asterism.FactorisedIndex(retriever, MatrixScorer(MATRIX)) as index:
+        build(retriever)
+        over = threading.Event()
+
+        def change() -> None:
+            try:
+                for number in range(12):
+                    index.add([asterism.Document(f"new{number}", f"item {number}")])
+                    index.delete([f"new{number}"] if number % 2 else [f"d{number}"])
+                    index.compact()
+            finally:
+                over.set()
+
+        worker = threading.Thread(target=change)
+        worker.start()
+        while not over.is_set():
+            with asterism.FactorisedIndex.open(retriever.path, MatrixScorer(MATRIX)) as other:
+                assert len(other.search("q1", 5, calls=20)) == 5
+        worker.join()
+        assert index.info()["scored"] == ITEMS
+
+
 def test_two_builds_at_once(retriever: asterism.Retriever) -> None:
     """The second one is refused at once, and nothing is scored twice."""
     started, goes_on = threading.Event(), threading.Event()

@@ -102,7 +102,8 @@ def test_the_model_is_loaded_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mix", [0.0, 0.4])
 def test_axn_over_dense_vectors(tmp_path: Path, mix: float) -> None:
-    """Against NumPy: in rounds, least squares over the vectors asked so far, mixed with the query's own vector."""
+    """Against NumPy: in rounds, least squares over the vectors asked so far, mixed with the query's own vector
+    on the scale of the scores."""
     rng = np.random.default_rng(4)
     words = ["light", "speed", "fox", "dog", "run", "function", "brown", "lazy", "quick", "read", "file"]
     texts = [" ".join([*rng.choice(words, 6), str(number)]) for number in range(80)]
@@ -119,7 +120,8 @@ def test_axn_over_dense_vectors(tmp_path: Path, mix: float) -> None:
     rows = np.append(vectors, np.ones((len(vectors), 1)), axis=1)
     while len(asked) < 40:
         fitted = np.linalg.lstsq(rows[asked], matrix[0, asked], rcond=1e-6)[0]
-        predicted = rows @ ((1 - mix) * fitted + mix * own)
+        slope = np.polyfit(rows[asked] @ own, matrix[0, asked], 1)[0]  # from cosines to scores
+        predicted = rows @ ((1 - mix) * fitted + mix * slope * own)
         predicted[asked] = -np.inf
         asked += np.argsort(-predicted)[:10].tolist()
     assert [int(text.split()[-1]) for _, text in scorer.asked] == asked

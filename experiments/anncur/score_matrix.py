@@ -1,0 +1,53 @@
+"""All scores of a cross-encoder, computed once and kept: searches look them up, and the best are known exactly."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from asterism import load_pair_scorer
+
+BLOCK = 10  # queries of a file
+
+
+def compute_matrix(model: Path, queries: Sequence[str], items: Sequence[str], folder: Path) -> npt.NDArray[np.float32]:
+    """(queries, items). Blocks are files that appear whole, so that an interrupted run goes on with the next one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    scorer, begin, done = None, time.perf_counter(), 0
+    parts = []
+    for start in range(0, len(queries), BLOCK):
+        file = folder / f"{start:06d}.npy"
+        if not file.exists():
+            scorer = scorer or load_pair_scorer(model, precision="int8")
+            block = queries[start : start + BLOCK]
+            rows = np.stack([np.asarray(scorer.score(query, items), np.float32) for query in block])
+            with open(file.with_suffix(".part"), "wb") as part:
+                np.save(part, rows)
+            os.replace(file.with_suffix(".part"), file)
+            done += rows.size
+            print(
+                f"  {start + len(block)} of {len(queries)} queries, {done / (time.perf_counter() - begin):.0f} pairs/s"
+            )
+        parts.append(np.load(file))
+    matrix = np.concatenate(parts)
+    if matrix.shape != (len(queries), len(items)):
+        raise SystemExit(f"{folder} holds scores of shape {matrix.shape}, expected {(len(queries), len(items))}")
+    return matrix
+
+
+class KnownScores:
+    """A scorer that looks scores up; items with the same text have the same scores."""
+
+    def __init__(self, matrix: npt.NDArray[np.float32], queries: Sequence[str], items: Sequence[str]) -> None:
+        self.matrix = matrix
+        self._rows = {query: number for number, query in enumerate(queries)}
+        self._columns = {text: number for number, text in enumerate(items)}
+
+    def score(self, query: str, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """(texts,)"""
+        return self.matrix[self._rows[query], [self._columns[text] for text in texts]]
