@@ -72,7 +72,8 @@ Programs tell errors apart by their code, which never changes; messages may chan
 
 ## Other commands
 
-Their `--json` prints one object, `evaluate` and `models` one a line. A number that is not finite is `null`.
+Their `--json` prints one object, `evaluate` and `models` one a line: `command-NAME` of the schema. A number that is not
+finite is `null`.
 
 | command | keys |
 |---|---|
@@ -86,25 +87,10 @@ Their `--json` prints one object, `evaluate` and `models` one a line. A number t
 {{schema}}
 ```
 """
-INFO = (
-    "path documents deleted views vectors dimensions storage bits centroids drift terms k1 b language segments bytes "
-    "model precision readable found unfinished"
-)
 COMMANDS = {
-    "index": f"{INFO} seconds",
-    "add": f"{INFO} added replaced skipped seconds",
-    "delete": "deleted documents",
-    "evaluate": (
-        "method nDCG@10 MRR@10 Recall@10 Recall@100 Recall@1000 Success@5 p50_ms p95_ms p99_ms queries "
-        "without_relevant bytes encode_ms"
-    ),
-    "tune": "weights queries without_relevant gain interval p kept",
-    "train": "path steps loss score best_step",
-    "info": INFO,
-    "check": "path ok documents",
-    "compact": f"{INFO} bytes_before",
-    "repair": "path documents catalog dropped represented lost forgotten",
-    "models": "name about megabytes default folder",
+    name.removeprefix("command-"): list(one["properties"])
+    for name, one in json.loads(SCHEMA.read_text(encoding="utf-8"))["$defs"].items()
+    if name.startswith("command-")
 }
 """Command -> the keys of what it prints; a test runs them all."""
 
@@ -145,8 +131,8 @@ def _format(value: dict[str, Any]) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
-def _format_keys(keys: str) -> str:
-    return ", ".join(f"`{key}`" for key in keys.split())
+def _format_keys(keys: list[str]) -> str:
+    return ", ".join(f"`{key}`" for key in keys)
 
 
 def main(arguments: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""Every error that asterism raises on purpose.
+"""Every error that asterism raises on purpose, and its one warning, QueryCut.
 
 AsterismError
 ├── InputError          (also a ValueError)  vectors, texts, names or settings that cannot be used
@@ -172,3 +172,7 @@ class IndexBusy(IndexFolderError):
     """Another writer holds the index."""
 
     code = "index-busy"
+
+
+class QueryCut(UserWarning):
+    """A query was too long for the views of an index: only its beginning was searched."""

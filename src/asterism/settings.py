@@ -264,7 +264,7 @@ class CrossSearch(Settings):
     rounds    of "adacur" and "axn"
     first     the ordinary search that finds the first candidates; None for the default method of the index
     ridge     of "axn", relative to the largest eigenvalue; the ridge of the others is chosen when the index is built
-    mix       of "axn": the share of the query's own dense vector in the fitted one, from 0 to 1
+    mix       of "axn": the share of the query's own dense vector, on the scale of the scores, from 0 to 1
     """
 
     method: CrossMethod = "adacur"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import Annotated
 
 import typer
 
-from ..errors import AsterismError, IndexExists, InputError, NewerFormat, NotAnIndex
+from ..errors import AsterismError, IndexExists, InputError, NewerFormat, NotAnIndex, QueryCut
 from . import (
     INTERRUPTED,
     add,
@@ -24,7 +25,7 @@ from . import (
     train,
     tune,
 )
-from .output import accept_every_character, print_error, print_row, print_trace
+from .output import accept_every_character, print_error, print_note, print_row, print_trace
 
 WRONG_USE = (InputError, IndexExists, NotAnIndex, NewerFormat)
 
@@ -69,11 +70,19 @@ def _common(
     """Search beyond the single vector."""
 
 
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """A warning as one line for people, without its place in our code."""
+    print_note(f"asterism: {message}")
+
+
 def run() -> int:
     """Run the command line; returns the exit code."""
     accept_every_character()
     try:
-        code = app(standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("once", QueryCut)
+            warnings.showwarning = _show_warning
+            code = app(standalone_mode=False)
         sys.stdout.flush()
     except AsterismError as error:
         print_error(str(error))

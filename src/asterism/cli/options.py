@@ -36,4 +36,10 @@ Data = Annotated[
     Path,
     describe_option("--data", metavar="BEIR_DIR", help="A folder with queries.jsonl[.gz] and qrels/, as in BEIR."),
 ]
-Split = Annotated[str, describe_option("--split", help="Which judgements: qrels/SPLIT.tsv.", default=True)]
+Split = Annotated[
+    str, describe_option("--split", help="Which judgements: qrels/SPLIT.tsv, in BEIR's or TREC's form.", default=True)
+]
+Wait = Annotated[
+    float | None,
+    describe_option("--wait", metavar="SECONDS", help="Wait that long for another writer to end.", default="1"),
+]

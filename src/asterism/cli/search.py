@@ -6,7 +6,6 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ..errors import SettingError
 from .explanations import print_explanation
 from .inputs import STDIN, parse_filter, read_stdin
 from .options import Folder, Json, Model, describe_argument, describe_option
@@ -22,7 +21,9 @@ if TYPE_CHECKING:
 SNIPPET = 200
 
 QueryText = Annotated[str, describe_argument("QUERY", "What to look for; - reads it from stdin.")]
-Count = Annotated[int | None, describe_option("-k", help="How many documents (10, or all if there are fewer).")]
+Count = Annotated[
+    int | None, describe_option("-k", help="How many documents, or all if there are fewer.", default="10")
+]
 MethodName = Annotated[
     str | None,
     describe_option(
@@ -85,21 +86,23 @@ def search(
         print_note(f"the model can read only {readable:.0%} of the query, judge the results accordingly: {what}")
     if not len(ranking):
         print_note(f"nothing found: {_explain_nothing(documents, wanted is not None, ranking.method)}")
+    show_ranking(ranking, reasons, as_json)
+
+
+def show_ranking(ranking: Ranking, reasons: list[Explanation], as_json: bool) -> None:
+    """Print a ranking: as JSON, for people, or for another program; `reasons` are none, or one for each hit."""
     if as_json:
         for hit in ranking.to_json(reasons)["hits"]:
             print_json(hit)
     elif sys.stdout.isatty():
         print_ranking(ranking, reasons)
     else:
-        print_plain(ranking, reasons)
+        _print_plain(ranking, reasons)
 
 
 def _choose_count(k: int | None, documents: int) -> int:
-    if k is None:
-        return max(1, min(10, documents))
-    if k > documents:
-        raise SettingError(f"-k is {k}, but the index has {documents} documents: ask for at most that many")
-    return k
+    """As many as were asked for, or all; what is no number of documents is refused by the search."""
+    return min(10 if k is None else k, max(1, documents))
 
 
 def _explain_nothing(documents: int, filtered: bool, method: str) -> str:
@@ -121,7 +124,7 @@ def _calibrate(retriever: Retriever) -> HybridSearch:
     return replace(retriever.fusion, calibrated=True)
 
 
-def print_plain(ranking: Ranking, reasons: list[Explanation]) -> None:
+def _print_plain(ranking: Ranking, reasons: list[Explanation]) -> None:
     """Columns separated by tabs: rank, score, id, title or text; then the lines of its explanation."""
     for i, hit in enumerate(ranking):
         shown = " ".join((hit.document.title or hit.document.text).split())[:SNIPPET]

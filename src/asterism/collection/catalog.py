@@ -155,6 +155,12 @@ class CatalogReader:
                     )
         elif condition.sign == "any":
             yield self._read_numbers(start, condition.field)
+        elif condition.sign in ("prefix", "contains"):  # instr, unlike substr and length, does not stop at a NUL
+            found = (
+                "value >= ? AND instr(value, ?) = 1" if condition.sign == "prefix" else "'' <= ? AND instr(value, ?)"
+            )
+            compared, value = f"{start} AND kind = ? AND {found}", condition.value
+            yield self._read_numbers(compared, condition.field, condition.kind, value, value)
         else:
             compared = f"{start} AND kind = ? AND value {condition.sign} ?"
             yield self._read_numbers(compared, condition.field, condition.kind, condition.value)

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from ..documents.document import Document
 from ..errors import IndexFolderError, UnknownDocument
-from ..settings import TokenSearch, check_whole_number, count_threads
+from ..settings import TokenSearch, check_number, check_whole_number, count_threads
 from ..storage.arrays import verify_folders
 from ..storage.faults import damaged, report_write_errors
 from ..storage.folders import make_index_folder, sweep_parts
@@ -43,6 +43,7 @@ from .snapshot import Snapshot, positions
 from .state import upgrade_state
 from .writer import CollectionWriter
 
+MOST_WAIT = 1e6  # seconds
 CHECK_PATIENCE = 60.0  # seconds that `check` waits for a writer
 
 T = TypeVar("T")
@@ -105,16 +106,25 @@ class Collection:
             self._catalog.close()
             self._snapshot = None
 
+    def __repr__(self) -> str:
+        """The folder, and how many documents it had when it was last read."""
+        known = "closed" if self._snapshot is None else f"{self._snapshot.state.documents:,} documents"
+        return f"<Collection {str(self.path)!r}, {known}>"
+
     def __del__(self) -> None:
         """Close the descriptors if the caller did not."""
         if hasattr(self, "_closed"):
             self.close()
 
     @contextmanager
-    def writing(self) -> Iterator[CollectionWriter]:
-        """Hold the writer lock, or raise IndexBusy if another writer does. Each call of the writer is one commit."""
+    def writing(self, wait: float | None = None) -> Iterator[CollectionWriter]:
+        """Hold the writer lock, or raise IndexBusy if another writer does. Each call of the writer is one commit.
+
+        wait: seconds to wait for another writer; None for one.
+        """
         self._refuse_closed()
-        with hold_writer_lock(self.path, PATIENCE), report_write_errors(self.path):
+        patience = PATIENCE if wait is None else check_number("wait", wait, 0, MOST_WAIT)
+        with hold_writer_lock(self.path, patience), report_write_errors(self.path):
             self._catalog.recover()
             if not self._has_newest_format:
                 self._upgrade()

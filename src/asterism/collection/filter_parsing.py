@@ -2,6 +2,7 @@
 
 {"year": {"$gte": 2020}, "lang": {"$in": ["en", "de"]}}      all fields must match
 {"$or": [{"lang": "en"}, {"$not": {"draft": True}}]}         a bare value means $eq
+{"path": {"$prefix": "notes/"}, "title": {"$contains": "fox"}}  of strings, as they are written
 
 `$ne` and `$nin` are the negations of `$eq` and `$in`, so they are true if the field is missing. filters.py defines
 what the conditions mean.
@@ -17,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ..documents.document import LONGEST_NAME
+from ..documents.json_values import to_json_value
 from ..errors import FilterError
 from .filters import Compare, Condition, Either, Every, Kind, Not, OneOf, Sign, Value, to_stored_value
 
@@ -24,7 +26,24 @@ DEEPEST = 50
 MOST_CONDITIONS = 10_000  # each may read every document
 MOST_VALUES = 100_000  # each is looked up in the catalog
 COMPARISONS: dict[str, Sign] = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
-OPERATORS = ("$eq", "$ne", "$in", "$nin", "$exists", "$not", *COMPARISONS)
+OF_STRINGS: dict[str, Sign] = {"$prefix": "prefix", "$contains": "contains"}
+OPERATORS = ("$eq", "$ne", "$in", "$nin", "$exists", "$not", *COMPARISONS, *OF_STRINGS)
+SYNONYMS = {  # what other systems call them
+    **dict.fromkeys(("$startswith", "$startsWith", "$begins_with", "$beginsWith"), "$prefix"),
+    **dict.fromkeys(("$like", "$ilike", "$regex", "$text", "$substring", "$includes", "$match"), "$contains"),
+    **dict.fromkeys(("$any", "$oneOf", "$one_of", "$anyOf"), "$in"),
+    **dict.fromkeys(("==", "=", "$is"), "$eq"),
+    **dict.fromkeys(("!=", "<>"), "$ne"),
+    **dict.fromkeys(("$nor", "!"), "$not"),
+    **dict.fromkeys(("&&", "$all", "$must"), "$and"),
+    **dict.fromkeys(("||", "$should"), "$or"),
+    ">": "$gt",
+    ">=": "$gte",
+    "<": "$lt",
+    "<=": "$lte",
+    "$ge": "$gte",
+    "$le": "$lte",
+}
 CONNECTIVES = ("$and", "$or", "$not")
 
 
@@ -37,7 +56,12 @@ def parse_filter(given: Mapping[str, Any]) -> Condition:
 
 def to_canonical_text(given: Mapping[str, Any]) -> str:
     """The same text for equal filters."""
-    return json.dumps(given, sort_keys=True, default=dict)  # a Mapping need not be a dict
+    return json.dumps(given, sort_keys=True, default=_to_plain)
+
+
+def _to_plain(value: Any) -> Any:
+    """What json cannot write: a Mapping that is no dict, a date, a number of NumPy."""
+    return dict(value) if isinstance(value, Mapping) else to_json_value(value)
 
 
 def _parse_conjunction(given: Any, where: str, depth: int) -> Condition:
@@ -111,12 +135,17 @@ def _parse_comparison(field: str, operator: Any, operand: Any, depth: int) -> Co
         equal = OneOf(field, frozenset([_parse_scalar(field, operator, operand)]))
         return equal if operator == "$eq" else Not(equal)
     kind, value = _parse_scalar(field, operator, operand)
+    if operator in OF_STRINGS:
+        if kind != "string":
+            raise FilterError(f"{field}: {operator} has {_shorten(operand)}, expected a string")
+        return Compare(field, OF_STRINGS[operator], kind, value)
     if kind not in ("number", "string"):
         raise FilterError(f"{field}: {operator} has {_shorten(operand)}, expected a number or a string")
     return Compare(field, COMPARISONS[operator], kind, value)
 
 
-def _parse_scalar(field: str, operator: str, operand: Any) -> tuple[Kind, Value]:
+def _parse_scalar(field: str, operator: str, value: Any) -> tuple[Kind, Value]:
+    operand = to_json_value(value)  # a date as metadata have it
     if operand is not None and not isinstance(operand, str | int | float | bool):
         given = f"a {type(operand).__name__}"
         raise FilterError(f"{field}: {operator} has {given}, expected a string, number, boolean or null")
@@ -170,6 +199,7 @@ def _shorten(value: Any) -> str:
 
 
 def _make_unknown_error(name: Any, known: tuple[str, ...]) -> FilterError:
-    near = difflib.get_close_matches(str(name), known, n=1)
+    meant = SYNONYMS.get(str(name), f"${str(name).lstrip('$').lower()}")
+    near = [meant] if meant in known else difflib.get_close_matches(str(name), known, n=1)
     hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(known)}"
     return FilterError(f"the filter has {_shorten(name)} where an operator belongs: {hint}")

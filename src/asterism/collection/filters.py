@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 Kind = Literal["null", "boolean", "number", "string", "object", "empty list"]
 Value = str | int | float
-Sign = Literal[">", ">=", "<", "<=", "any"]
+Sign = Literal[">", ">=", "<", "<=", "prefix", "contains", "any"]
 Fields = dict[str, list[tuple[Kind, Value]]]
 
 SIGNS: dict[Sign, Callable[[Any, Any], bool]] = {
@@ -22,12 +22,17 @@ SIGNS: dict[Sign, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
     "<": operator.lt,
     "<=": operator.le,
+    "prefix": str.startswith,
+    "contains": operator.contains,
 }
 
 
 @dataclass(frozen=True)
 class Compare:
-    """A field has a value of this kind for which `value <sign> given` is true; sign "any": the field exists."""
+    """A field has a value of this kind for which `value <sign> given` is true; sign "any": the field exists.
+
+    "prefix" and "contains" are of strings: what they begin with, or have somewhere.
+    """
 
     field: str
     sign: Sign

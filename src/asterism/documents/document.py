@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import DocumentError
+from .json_values import to_json_value
 
 LONGEST_ID = 512
 DEEPEST = 100  # levels of metadata; SQLite's JSON stops at 1,000
@@ -28,8 +29,9 @@ class Document:
     id         up to 512 characters, no control characters, no white space at either end
     text       any Unicode except NUL; may be empty
     title      like text; a model reads it before the text
-    metadata   JSON values for filters and for display; the document keeps a copy. At most 100 levels, 10,000 values, 10
-               million characters, and 1,000 characters in a field's full name, such as author.name
+    metadata   JSON values for filters and for display; the document keeps a copy, in which dates are strings in ISO
+               8601. At most 100 levels, 10,000 values, 10 million characters, and 1,000 characters in a field's full
+               name, such as author.name
     """
 
     id: str
@@ -129,7 +131,8 @@ class _MetadataCopy:
         self._characters = 0
 
     def copy(self, place: str, value: object, level: int, characters: int) -> Any:
-        """A deep copy of `value`; `characters` is the length of its field's full name."""
+        """A deep copy of `value` as JSON; `characters` is the length of its field's full name."""
+        value = to_json_value(value)
         self._values += 1
         if self._values > MOST_VALUES:  # also if a value contains itself
             raise DocumentError(f"{self._name}: metadata has more than {MOST_VALUES:,} values, expected at most that")

@@ -1,4 +1,4 @@
-"""Judged queries in BEIR's layout: queries.jsonl[.gz] and qrels/<split>.tsv[.gz]."""
+"""Judged queries in BEIR's layout: queries.jsonl[.gz] and qrels/<split>.tsv[.gz], or TREC's qrels in the same place."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import reprlib
 import zlib
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from .document import Query
 
 HEADER = "query-id\tcorpus-id\tscore"
 WHOLE = re.compile(r"[+-]?[0-9]{1,9}")
+SUFFIXES = ("tsv", "qrels", "trec", "txt")  # of files with judgements; what is in them decides their form
 
 
 class JudgedQueries(NamedTuple):
@@ -37,7 +39,8 @@ def read_judged_queries(folder: str | os.PathLike[str], split: str) -> JudgedQue
     queries_file = _find_file(root / "queries.jsonl")
     if queries_file is None:
         raise InputError(f"{root} has neither queries.jsonl nor queries.jsonl.gz, expected one of them")
-    qrels_file = _find_file(root / "qrels" / f"{split}.tsv")
+    candidates = (_find_file(root / "qrels" / f"{split}.{suffix}") for suffix in SUFFIXES)
+    qrels_file = next((file for file in candidates if file is not None), None)
     if qrels_file is None:
         raise InputError(f"{root} has no split {split!r} (qrels/{split}.tsv): {_list_splits(root)}")
     judged = _read_qrels(qrels_file)
@@ -57,7 +60,8 @@ def _find_file(path: Path) -> Path | None:
 
 def _list_splits(root: Path) -> str:
     """Which splits there are, for a message."""
-    names = {re.sub(r"\.tsv(\.gz)?$", "", file.name) for file in root.glob("qrels/*.tsv*")}
+    pattern = re.compile(rf"(.+)\.({'|'.join(SUFFIXES)})(\.gz)?")
+    names = {found[1] for file in root.glob("qrels/*") if (found := pattern.fullmatch(file.name))}
     return f"choose one of {', '.join(sorted(names))}" if names else f"there is none in {root / 'qrels'}"
 
 
@@ -110,20 +114,39 @@ def read_queries(path: Path) -> dict[str, str]:
 
 
 def _read_qrels(path: Path) -> dict[str, dict[str, int]]:
-    """Query id -> document id -> judgement."""
+    """Query id -> document id -> judgement; BEIR's columns after their header, or TREC's four columns without one."""
     judged: dict[str, dict[str, int]] = {}
     lines = _read_lines(path)
-    place, header = next(lines, (f"{path}, line 1", ""))
-    if header != HEADER:
-        raise InputError(f"{place} is {header!r}, expected the header {HEADER!r}")
-    for place, line in lines:
-        columns = line.split("\t")
-        if len(columns) != 3:
-            raise InputError(f"{place} has {len(columns)} columns, expected 3: {HEADER!r}")
-        query, document, score = columns
+    first = next(lines, (f"{path}, line 1", ""))
+    trec = first[1] != HEADER
+    if trec and not _is_trec(first[1]):
+        expected = f"the header {HEADER!r}, or TREC's four columns: query, iteration, document, judgement"
+        raise InputError(f"{first[0]} is {first[1]!r}, expected {expected}")
+    for place, line in chain([first] if trec else [], lines):
+        query, document, score = _split_trec(place, line) if trec else _split_beir(place, line)
         if not WHOLE.fullmatch(score):
             raise InputError(f"{place}: score is {score!r}, expected a whole number of at most nine digits")
         if document in judged.setdefault(query, {}):
             raise InputError(f"{place}: document {document!r} of query {query!r} is judged twice, expected once")
         judged[query][document] = int(score)
     return judged
+
+
+def _is_trec(line: str) -> bool:
+    columns = line.split()
+    return len(columns) == 4 and WHOLE.fullmatch(columns[3]) is not None
+
+
+def _split_beir(place: str, line: str) -> list[str]:
+    columns = line.split("\t")
+    if len(columns) != 3:
+        raise InputError(f"{place} has {len(columns)} columns, expected 3: {HEADER!r}")
+    return columns
+
+
+def _split_trec(place: str, line: str) -> list[str]:
+    """Query, document and judgement of a line; the second column, the iteration, means nothing any more."""
+    columns = line.split()
+    if len(columns) != 4:
+        raise InputError(f"{place} has {len(columns)} columns, expected 4: query, iteration, document, judgement")
+    return [columns[0], *columns[2:]]

@@ -64,6 +64,10 @@ class Encoder:
         head, hidden = checkpoint.multi, checkpoint.transformer.hidden
         self._chunk_characters = 3 * CHUNK_BYTES // (4 * (compute_width(head.layers, hidden) if head else hidden))
 
+    def __repr__(self) -> str:
+        """The layout, the folder and the views."""
+        return f"<Encoder {self._checkpoint.family} {str(self._checkpoint.folder)!r}, {', '.join(self.views)}>"
+
     def describe(self) -> dict[str, Any]:
         """Family, views with their dimensions, lengths, and the files with their hashes."""
         checkpoint, probe = self._checkpoint, self.encode_query(["a"])

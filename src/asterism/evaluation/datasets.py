@@ -24,6 +24,18 @@ class EvaluationSet:
         """Queries."""
         return len(self.queries)
 
+    @property
+    def empty(self) -> list[str]:
+        """The ids of queries without a word, which find nothing."""
+        return [query for query, text in self.queries.items() if not text.strip()]
+
+    def leave_out_empty(self) -> EvaluationSet:
+        """The queries that can be asked; InputError if there is none."""
+        kept = {query: text for query, text in self.queries.items() if text.strip()}
+        if not kept:
+            raise InputError(f"all {len(self):,} queries are empty, expected some words in them")
+        return EvaluationSet(kept, {query: self.qrels[query] for query in kept}, self.without_relevant)
+
 
 def read_evaluation_set(folder: str | os.PathLike[str], split: str) -> EvaluationSet:
     """The queries of a split that have a relevant document, in the order of the queries file.

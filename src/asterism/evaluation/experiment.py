@@ -23,6 +23,7 @@ from .significance import holm, paired_randomisation
 SHALLOW = 10  # a usual search: measures up to this rank, and latency
 DEPTH = 1000  # measures beyond that, and runs
 CHUNK = 64
+WARMING = 16  # queries that are searched before the latency of a method is measured: what is first read is slow
 PERCENTILES = (50, 95, 99)
 MAIN = "nDCG@10"
 
@@ -61,6 +62,10 @@ class Difference:
     difference: float
     p: float
 
+    def of(self, method: str) -> Difference:
+        """The same with this one of the two methods first."""
+        return self if method == self.first else Difference(self.second, self.first, -self.difference, self.p)
+
 
 def list_methods(retriever: Retriever) -> list[str]:
     """The methods that the index has the views for."""
@@ -79,6 +84,7 @@ def evaluate(
 ) -> list[MethodResult]:
     """Search every query with every method; `progress` is a callback that receives the number of searches so far.
 
+    A query without a word finds nothing and counts 0; its latency is not measured.
     `runs` is method -> the file for its TREC run of searches for 1,000 documents, which is written in parts. Rankings
     are kept for no longer than a part.
     """
@@ -87,6 +93,7 @@ def evaluate(
         retriever.check_method(method)  # refused now, not after minutes of work
     _check_runs(files, methods)
     refuse_other_corpus(retriever, data)
+    warming = list(data.leave_out_empty().queries.values())[:WARMING]
     results: list[MethodResult] = []
 
     def report(count: int) -> None:
@@ -94,6 +101,8 @@ def evaluate(
             progress(len(results) * len(data) + count)
 
     for method in methods:
+        for text in warming:
+            retriever.search(text, min(SHALLOW, max(1, len(retriever))), method=method)
         results.append(_evaluate_method(retriever, data, method, files.get(method), report))
     return results
 
@@ -173,7 +182,8 @@ def _measure_in_parts(
     for start in range(0, len(names), CHUNK):
         chosen = names[start : start + CHUNK]
         run: dict[str, dict[str, float]] = {}
-        for name, ranking in zip(chosen, search([data.queries[name] for name in chosen]), strict=True):
+        asked = [name for name in chosen if data.queries[name].strip()]
+        for name, ranking in zip(asked, search([data.queries[name] for name in asked]), strict=True):
             run[name] = {hit.id: hit.score for hit in ranking}
             report(start + len(run))
         parts.append(measure({name: data.qrels[name] for name in chosen}, run))

@@ -78,6 +78,7 @@ def tune(
     views = [view for view in VIEWS if view in retriever.views]
     if len(views) < 2:
         raise InputError(f"{retriever.path} has the view {', '.join(views)} alone, expected several: nothing to weigh")
+    data = data.leave_out_empty()
     if len(data) < FEWEST:
         raise InputError(f"{len(data)} queries have a relevant document, expected at least {FEWEST}: judge more")
     refuse_other_corpus(retriever, data)

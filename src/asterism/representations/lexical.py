@@ -39,6 +39,10 @@ class LexicalWeights:
         if not np.isfinite(self.weights).all():
             raise VectorsError("weights have NaN or infinity, expected none")
 
+    def __repr__(self) -> str:
+        """The shape; not the numbers."""
+        return f"<LexicalWeights {len(self):,} texts, {len(self.terms):,} terms>"
+
     def __len__(self) -> int:
         """The number of texts."""
         return len(self.offsets) - 1

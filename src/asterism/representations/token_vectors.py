@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -44,7 +43,7 @@ class TokenVectors:
             raise VectorsError(f"offsets decrease after position {place}, expected each at least the one before")
 
     @classmethod
-    def from_documents(cls, documents: list[npt.NDArray[Any]]) -> TokenVectors:
+    def from_documents(cls, documents: Sequence[npt.ArrayLike]) -> TokenVectors:
         """One matrix (tokens, d) per document."""
         if len(documents) == 0:
             raise VectorsError("no documents were given, expected at least one matrix (tokens, d)")
@@ -55,6 +54,10 @@ class TokenVectors:
                     f"document {i} has {matrix.shape[1]} dimensions, expected {matrices[0].shape[1]} as in document 0"
                 )
         return cls(np.concatenate(matrices), np.cumsum([0] + [len(matrix) for matrix in matrices]))
+
+    def __repr__(self) -> str:
+        """The shape; not the numbers."""
+        return f"<TokenVectors {len(self):,} documents, {len(self.flat):,} vectors, {self.dimensions} dimensions>"
 
     def __len__(self) -> int:
         """The number of documents."""
@@ -78,13 +81,19 @@ class TokenVectors:
 
 
 def check_matrix(values: npt.ArrayLike, name: str) -> FloatArray:
-    """`values` as a C-contiguous (n, d) float16 or float32 matrix with d ≥ 1; copied only if necessary."""
+    """`values` as a C-contiguous (n, d) float16 or float32 matrix with d ≥ 1; copied only if necessary.
+
+    Other floats, and lists and tuples of numbers, become float32.
+    """
     try:
         matrix = np.asarray(values)
     except ValueError as error:
         raise VectorsError(f"{name} is not a matrix ({error}), expected (vectors, dimensions)") from error
     if matrix.dtype not in (np.float16, np.float32):
-        raise VectorsError(f"{name} has type {matrix.dtype}, expected float32 or float16: convert it with .astype")
+        if matrix.dtype.kind != "f" and not (matrix.dtype.kind in "iu" and isinstance(values, list | tuple)):
+            raise VectorsError(f"{name} has type {matrix.dtype}, expected floats, such as float32")
+        with np.errstate(over="ignore"):  # infinity, which is refused when it is read
+            matrix = matrix.astype(np.float32)
     if matrix.ndim != 2 or matrix.shape[1] == 0:
         raise VectorsError(f"{name} has shape {matrix.shape}, expected (vectors, dimensions)")
     return np.ascontiguousarray(matrix)

@@ -6,8 +6,6 @@ from typing import Any
 
 from ..errors import InputError, TextError
 
-LONGEST_QUERY = 100_000  # characters
-
 
 def check_kind(name: str, value: object, kind: Any, expected: str) -> None:
     """Refuse a value of another type."""
@@ -36,10 +34,8 @@ def check_id(id: object) -> None:
 
 
 def check_query(query: object) -> None:
-    """Refuse a query that is not a string, is empty or is too long."""
+    """Refuse a query that is not a string or is empty; too long a query is cut when it is encoded."""
     if not isinstance(query, str):
         raise TextError(f"the query is a {type(query).__name__}, expected a string")
     if not query.strip():
         raise TextError("the query is empty, expected some words")
-    if len(query) > LONGEST_QUERY:
-        raise TextError(f"the query has {len(query):,} characters, expected at most {LONGEST_QUERY:,}: shorten it")

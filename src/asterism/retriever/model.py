@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from ..collection.kept_views import Views
 from ..encoders.loading import load_encoder
 from ..errors import InputError, ModelDiffers, UnknownModel
+from ..models.registry import DEFAULT
 from ..settings import VIEWS, EncoderSettings, TermCounting, Terms, TokenBuild
 from ..storage.facts import Facts
 
@@ -44,6 +45,14 @@ class LazyEncoder:
 def load_model(model: str | os.PathLike[str], settings: EncoderSettings) -> Encoder:
     """Load a model by name or folder."""
     return load_encoder(model, **asdict(settings))
+
+
+def is_of_words_alone(model: str | os.PathLike[str], views: Sequence[str] | None, terms: Terms | None) -> bool:
+    """Whether an index counts words and keeps nothing else, so that it needs no model.
+
+    A model other than the default may have a lexical head, whose terms it would keep.
+    """
+    return _are_views(views) and set(views or ()) == {"lexical"} and (terms or model) in ("words", DEFAULT)
 
 
 def choose_views(
@@ -122,6 +131,8 @@ def describe_model(model: str | os.PathLike[str], encoder: Encoder, settings: En
 
 def load_same_model(model: str | os.PathLike[str] | None, stored: dict[str, Any], path: Path) -> Encoder:
     """Load the model of the index at `path`, from `model` or from its stored location; refuse any other model."""
+    if not stored:
+        raise InputError(f"{path} is an index of words alone, which has no model: build another one with --views")
     facts = Facts(stored, f"{path}: its model")
     settings = facts.read("settings", EncoderSettings.from_json)
     place = facts.text("name") if model is None else model

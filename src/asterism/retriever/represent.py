@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from ..collection.kept_views import Views
 from ..documents.document import Document
-from ..representations import LexicalWeights, Representations
+from ..representations import LexicalWeights, Representations, TokenVectors
 from ..representations.pooling import pool_vectors
 from ..settings import View
 from ..terms.counting import count_query_words, count_words
@@ -37,6 +39,8 @@ def encode_views(
         found = Representations(len(texts))
         if progress:
             progress(len(texts))
+    if side == "document":
+        found = _erase_empty(texts, found, views)
     if side == "document" and views.most_vectors and found.multi is not None:
         found = replace(found, multi=pool_vectors(found.multi, views.most_vectors))
     if side == "query" and from_model and len(wanted) > 1:  # to fuse views by how far the model is to be trusted
@@ -44,6 +48,23 @@ def encode_views(
     if "lexical" in wanted and views.counted:
         found = replace(found, lexical=_count_terms(texts, side, views, encoder))
     return found
+
+
+def _erase_empty(texts: Sequence[str], found: Representations, views: Views) -> Representations:
+    """A model gives an empty text vectors too: zeros instead, which no search finds, and no token vectors.
+
+    Where every document has the same number of token vectors, an empty one keeps them.
+    """
+    full = np.array([bool(text.strip()) for text in texts], bool)
+    if full.all():
+        return found
+    dense = None if found.dense is None else np.where(full[:, None], found.dense, np.float32(0))
+    multi = found.multi
+    if multi is not None and views.multi is not None and not views.multi.fixed:
+        lengths = np.diff(multi.offsets)
+        kept = multi.flat[np.repeat(full, lengths)]
+        multi = TokenVectors(kept, np.concatenate([[0], np.cumsum(np.where(full, lengths, 0))]))
+    return replace(found, dense=dense, multi=multi)
 
 
 def encode_batch(

@@ -18,7 +18,7 @@ from ..collection.policy import Policy
 from ..collection.repair.repair import Repair
 from ..collection.writer import CollectionWriter
 from ..documents.document import Document
-from ..errors import DamagedIndex, IndexExists, InputError
+from ..errors import DamagedIndex, IndexExists
 from ..factorised.scorers import CheckedScorer, Scorer
 from ..models.registry import DEFAULT
 from ..results import Explanation, Ranking
@@ -26,16 +26,16 @@ from ..search.fusion import weigh_views
 from ..search.profile import Profile
 from ..settings import CrossSearch, EncoderSettings, HybridSearch, TermCounting, Terms, TokenBuild, TokenSearch, View
 from ..terms.languages import detect_language
+from .add_counts import AddCounts
 from .batches import split_batches
-from .checks import check_id, check_kind, check_progress, is_id
-from .cross_building import check_table, open_table
+from .checks import check_kind, check_progress
 from .cross_searching import CrossSearcher, KeptSearcher, read_request
-from .info import describe_index, describe_profile
-from .jobs import is_unfinished
-from .model import LazyEncoder, choose_views, describe_model, load_model, load_same_model
+from .cross_tables import CrossTables
+from .indexed_documents import IndexedDocuments
+from .model import LazyEncoder, choose_views, describe_model, is_of_words_alone, load_model, load_same_model
 from .profiling import FACT as PROFILE
 from .profiling import is_outgrown, measure_profile
-from .repair import check_search_facts, repair_index
+from .repair import repair_index
 from .represent import Progress, encode_batch
 from .search_runner import FUSION, SearchRunner
 
@@ -45,19 +45,15 @@ if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
 FAST = EncoderSettings(precision="int8")
 
 
-class Retriever:
+class Retriever(IndexedDocuments):
     """An index of documents in a folder, searched by one or several views. Made by `create` and `open`."""
 
     def __init__(self, collection: Collection) -> None:
         """Use `create` or `open`."""
-        self._collection = collection
+        super().__init__(collection)
         self._encoder = LazyEncoder(self._load_encoder)
         self._runner = SearchRunner(collection, self._encoder)
         self._cross = KeptSearcher(collection, self._runner)
-
-    @property
-    def _views(self) -> Views:
-        return self._collection.views()
 
     @classmethod
     def create(
@@ -75,7 +71,8 @@ class Retriever:
     ) -> Retriever:
         """Create an index at `path`, which must not exist; a model by name or folder, as in `load_encoder`.
 
-        views: which of "multi", "dense" and "lexical" to store; None for all that the model supports.
+        views: which of "multi", "dense" and "lexical" to store; None for all that the model supports. An index of
+        counted words alone, such as that of ["lexical"] and the default model, needs no model.
         terms: of the lexical view: "model" for those of the model's lexical head, or BM25 over "words" of any language
         or over the model's "tokens"; None for the model's if it has such a head, otherwise words.
         most_vectors: maximum token vectors of a document; similar vectors of longer ones are merged (0: no limit).
@@ -88,6 +85,8 @@ class Retriever:
         check_kind("encoder", encoder, EncoderSettings, "EncoderSettings(...)")
         if os.path.lexists(path):  # before a model is downloaded
             raise IndexExists(f"{path} exists already: choose another path, open it, or remove it first")
+        if is_of_words_alone(model, views, terms):
+            return cls(Collection.create(path, Views(None, False, "words", 0, counting or TermCounting()), {}, policy))
         loaded = load_model(model, encoder)
         kept = choose_views(loaded, views, terms, counting, most_vectors, build or TokenBuild())
         self = cls(Collection.create(path, kept, describe_model(model, loaded, encoder), policy))
@@ -113,59 +112,49 @@ class Retriever:
                 raise
         return self
 
-    def close(self) -> None:
-        """Close the files; an index without references is closed automatically."""
-        self._collection.close()
-
     def __enter__(self) -> Retriever:
         """For use in a with statement."""
         return self
 
-    def __exit__(self, *_: object) -> None:
-        """Close."""
-        self.close()
-
-    def __len__(self) -> int:
-        """Number of documents."""
-        return self._collection.snapshot().state.documents
-
-    def __contains__(self, id: object) -> bool:
-        """Whether there is a document with this id."""
-        return isinstance(id, str) and is_id(id) and bool(self._collection.known([id]))
-
-    def __iter__(self) -> Iterator[Document]:
-        """All documents, in the order in which they were added."""
-        return self._collection.documents()
-
-    @property
-    def path(self) -> Path:
-        """The folder of the index."""
-        return self._collection.path
-
-    @property
-    def collection(self) -> Collection:
-        """The documents and views on disk."""
-        return self._collection
-
-    def add(self, documents: Iterable[Document], *, update: bool = False, progress: Progress | None = None) -> int:
+    def add(
+        self,
+        documents: Iterable[Document],
+        *,
+        update: bool = False,
+        progress: Progress | None = None,
+        wait: float | None = None,
+    ) -> int:
         """Add documents from any iterable, in batches of 256; returns how many.
 
         Each batch is added completely or not at all; batches before an error stay. An id that exists is an error,
         unless `update` is true, which replaces the document. `progress` is called with the number of documents encoded.
+        wait: seconds to wait for another writer to end, before IndexBusy; None for one.
         """
+        return self.add_and_count(documents, update=update, progress=progress, wait=wait).total
+
+    def add_and_count(
+        self,
+        documents: Iterable[Document],
+        *,
+        update: bool = False,
+        progress: Progress | None = None,
+        wait: float | None = None,
+    ) -> AddCounts:
+        """Add documents as `add` does; returns how many are new and how many replaced another."""
         check_progress(progress)
-        done = 0
-        with self._collection.writing() as writer:
+        counts = AddCounts()
+        with self._collection.writing(wait) as writer:
             for batch in split_batches(documents, self._collection.policy):
                 admitted = writer.admit(batch, update)  # before anything is encoded
                 if writer.views.undecided:
                     writer.decide_language(detect_language([document.full_text for document in batch]))
-                writer.add_admitted(admitted, encode_batch(batch, writer.views, self._encoder, progress, done))
-                done += len(batch)
+                content = encode_batch(batch, writer.views, self._encoder, progress, counts.total)
+                writer.add_admitted(admitted, content)
+                counts += AddCounts(len(batch) - len(admitted.replaced), len(admitted.replaced))
             writer.settle()
             if is_outgrown(self._collection.facts(PROFILE), writer.state):
                 self._store_profile(writer)
-        return done
+        return counts
 
     def measure(self, *, keep: bool = True) -> Profile:
         """Measure how to read the scores of each view, for hybrid search; usual values if there is too little text.
@@ -187,30 +176,17 @@ class Retriever:
         writer.put_fact(PROFILE, kept.to_json())
         return found
 
-    def update(self, documents: Iterable[Document], *, progress: Progress | None = None) -> int:
+    def update(
+        self, documents: Iterable[Document], *, progress: Progress | None = None, wait: float | None = None
+    ) -> int:
         """Add documents, replacing those whose ids exist."""
-        return self.add(documents, update=True, progress=progress)
+        return self.add(documents, update=True, progress=progress, wait=wait)
 
     def missing(self, documents: Iterable[Document]) -> Iterator[Document]:
         """Those whose ids are not in the index: `retriever.add(retriever.missing(documents))` resumes an `add`."""
         for batch in split_batches(documents, self._collection.policy):
             known = self._collection.known([document.id for document in batch])
             yield from (document for document in batch if document.id not in known)
-
-    def delete(self, ids: Iterable[str], *, missing_ok: bool = False) -> int:
-        """Delete documents; returns how many. An id that does not exist is an error, and nothing is deleted."""
-        if isinstance(ids, str) or not isinstance(ids, Iterable):
-            raise InputError(f"ids is {ids!r}, expected a list of ids")
-        wanted = list(ids)
-        for id in wanted:
-            check_id(id)
-        with self._collection.writing() as writer:
-            return writer.delete(wanted, missing_ok)
-
-    def get(self, id: str) -> Document:
-        """The document with this id; UnknownDocument if there is none."""
-        check_id(id)
-        return self._collection.get([id])[0]
 
     def search(
         self,
@@ -299,17 +275,6 @@ class Retriever:
         """How hybrid search reads the scores of each view in this index."""
         return self._runner.read_profile()
 
-    def compact(self) -> None:
-        """Merge all segments into one, drop deleted documents, and retrain the codec if the corpus outgrew it."""
-        with self._collection.writing() as writer:
-            writer.compact()
-
-    def check(self) -> None:
-        """Read every file and compare its checksum; raises DamagedIndex for the first that is wrong."""
-        self._collection.check()
-        check_search_facts(self._collection)
-        check_table(self._collection)
-
     @classmethod
     def repair(cls, path: str | os.PathLike[str], model: str | os.PathLike[str] | None = None) -> Repair:
         """Repair a damaged index: intact parts stay, the documents of damaged segments are encoded again.
@@ -319,14 +284,14 @@ class Retriever:
         check_kind("path", path, str | os.PathLike, "a path")
         return repair_index(Path(path), model)
 
-    def info(self) -> dict[str, Any]:
-        """Size, shape, model and health of the index."""
-        unfinished = {"unfinished": is_unfinished(self._collection)}
-        return {**describe_index(self._collection, self._views), **describe_profile(self._collection), **unfinished}
-
     def make_cross_searcher(self) -> CrossSearcher:
-        """What searches the index by a scorer, with the anchor scores that it has now."""
-        return self._cross.get(open_table(self._collection))
+        """What searches the index by a scorer, with the scores that it has now."""
+        return self._cross.get(CrossTables.open(self._collection))
+
+    @property
+    def runner(self) -> SearchRunner:
+        """What runs the searches of one or several views."""
+        return self._runner
 
     @property
     def encoder(self) -> Encoder:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from ..views.eligible import Mask
 from ..views.hits import SearchHits
 from .checks import check_id, check_query
 from .explain import Explainer
+from .long_queries import encode_or_cut
 from .profiling import read_profile
 from .represent import encode_views, needs_model
 
@@ -117,13 +119,13 @@ class SearchRunner:
         check_query(query)
         check_id(id)
         wanted = check_whole_number("k", k, 1)
-        encoded = self.encode([query], plan)
+        (searched,), encoded = self._encode_or_cut([query], plan)
 
         def look(snapshot: Snapshot, at: int, eligible: Mask | None) -> Seen:
             return examine(plan.ask(snapshot, encoded, eligible, 1), at, plan, wanted)
 
         document, seen = self._collection.look_at(id, look, filter)
-        return Explainer(query, document, self._views, self._encoder).explain(seen, plan)
+        return replace(Explainer(searched, document, self._views, self._encoder).explain(seen, plan), query=query)
 
     def share_evenly(self, queries: Sequence[str]) -> list[tuple[list[str], dict[View, npt.NDArray[np.float32]]]]:
         """See Retriever.shares."""
@@ -141,5 +143,9 @@ class SearchRunner:
         return list(zip(ids, [one.shares for one in scored], strict=True))
 
     def encode(self, queries: Sequence[str], plan: SearchPlan) -> Representations:
-        """The views of some queries that a plan needs."""
-        return encode_views(queries, "query", self._views, plan.views(self._views.names), self._encoder)
+        """The views of some queries that a plan needs; of a query that is too long, those of its beginning."""
+        return self._encode_or_cut(queries, plan)[1]
+
+    def _encode_or_cut(self, queries: Sequence[str], plan: SearchPlan) -> tuple[list[str], Representations]:
+        views, wanted = self._views, plan.views(self._views.names)
+        return encode_or_cut(queries, wanted, lambda texts: encode_views(texts, "query", views, wanted, self._encoder))

@@ -118,14 +118,13 @@ def find_candidates(asked: Asked, k: int, settings: HybridSearch) -> list[Candid
 
 
 def _join_candidates(hits: Mapping[View, SearchHits], reusable: Sequence[View], query: int) -> Candidates:
-    rows = [found.ids[query] for found in hits.values()]
+    rows = [found.ids[query][np.isfinite(found.scores[query])] for found in hits.values()]  # without the padding
     documents = np.unique(np.concatenate([np.empty(0, np.int64), *rows]))  # an empty index has no rows
-    documents = documents[np.searchsorted(documents, 0) :]  # without the padding
     known: dict[View, Floats] = {}
     for view in reusable:
-        ids = hits[view].ids[query]
+        scored = np.isfinite(hits[view].scores[query])  # false for documents without vectors too
         scores = np.full(len(documents), np.nan, np.float32)
-        scores[np.searchsorted(documents, ids[ids >= 0])] = hits[view].scores[query][ids >= 0]
+        scores[np.searchsorted(documents, hits[view].ids[query][scored])] = hits[view].scores[query][scored]
         known[view] = scores
     return Candidates(documents, known)
 

@@ -109,9 +109,11 @@ class MappedFolder:
         """Size of all files."""
         return sum(facts["bytes"] for facts in self.files.values())
 
-    def verify(self) -> None:
-        """Read all files and compare their checksums."""
+    def verify(self, only: str | None = None) -> None:
+        """Read all files, or only one, and compare their checksums."""
         for name, expected in self.files.items():
+            if only not in (None, name):
+                continue
             content = self._contents.get(name)
             if content is None:
                 verify_file(self.path / name, expected)

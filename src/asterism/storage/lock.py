@@ -81,7 +81,8 @@ def _wait(descriptor: int, kind: int, folder: Path, deadline: float) -> None:
             return
         except BlockingIOError:
             if time.monotonic() >= deadline:
-                raise IndexBusy(f"{folder} is being written by another process or thread: wait for it to end") from None
+                advice = "wait for it to end, or give the seconds to wait (wait=, --wait)"
+                raise IndexBusy(f"{folder} is being written by another process or thread: {advice}") from None
         except OSError as error:
             raise IndexFolderError(f"{folder} cannot be locked ({error.strerror}): use a local disk") from error
         time.sleep(POLL_SECONDS)

@@ -9,6 +9,9 @@ import pytest
 
 from tests import layouts
 from tests.unit.cli.running import CORPUS, jsonl, run
+from tests.unit.results.conftest import validate
+
+__all__ = ["validate"]  # a fixture
 
 
 @pytest.fixture(scope="module")

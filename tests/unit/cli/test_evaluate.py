@@ -48,6 +48,11 @@ def test_evaluate_as_json_with_runs(made: Path, judged: Path, tmp_path: Path) ->
         assert (line["queries"], line["Recall@10"]) == (3, 1)
         assert 0 < line["nDCG@10"] <= 1
         assert 0 < line["p50_ms"] <= line["p99_ms"]
+        other = next(one for one in lines if one is not line)
+        (against,) = line["differences"]
+        assert against["method"] == other["method"]
+        assert against["difference"] == pytest.approx(line["nDCG@10"] - other["nDCG@10"])
+        assert 0 < against["p"] <= 1
         rows = [row.split() for row in (tmp_path / f"run.{line['method']}").read_text().splitlines()]
         assert len(rows) == 9
         assert rows[0][0:2] == ["q0", "Q0"]
@@ -120,3 +125,17 @@ def test_an_interruption_leaves_whole_runs_only(
     assert run("evaluate", made, "--data", judged, *options).code == INTERRUPTED
     assert [file.name for file in (tmp_path / "runs").iterdir()] == ["x.exact"]
     assert len((tmp_path / "runs" / "x.exact").read_text().splitlines()) == 9
+
+
+def test_an_empty_and_a_very_long_query_do_not_stop_the_others(made: Path, judged: Path) -> None:
+    texts = {"q0": CORPUS[0]["text"], "q1": " ", "q2": "fox " * 30_000}
+    jsonl(judged / "queries.jsonl", [{"_id": id, "text": text} for id, text in texts.items()])
+    ran = run("evaluate", made, "--data", judged, "--methods", "exact,lexical", "--json")
+    assert ran.code == 0
+    notes = ran.err.splitlines()
+    assert notes[0] == "asterism: query 'q1' is empty: it finds nothing and counts 0"
+    assert len(notes) == 3  # token vectors and words have limits of their own
+    assert all("is too long: the first" in note for note in notes[1:])
+    for line in ran.lines():
+        assert (line["queries"], line["empty_queries"]) == (3, ["q1"])
+        assert line["Recall@10"] < 0.7

@@ -27,7 +27,7 @@ def test_command_errors(tmp_path: Path) -> None:
     folder = layouts.linear_heads(tmp_path / "model")
     for arguments, message in (
         ([str(folder), str(folder)], f"{folder} exists already, expected a new folder: choose another, or remove it"),
-        (["no-model", str(tmp_path / "x")], "'no-model' is neither a folder nor a known model: "),
+        (["no-model", str(tmp_path / "x")], "'no-model' is neither a folder, nor a known model, nor an id"),
         ([str(tmp_path), str(tmp_path / "x")], f"{tmp_path} is not a model of a known layout"),
         ([str(folder), str(tmp_path / "x"), "--layout", "onnx"], "'onnx' is not a layout to export to, expected"),
         ([str(folder), str(folder / "README.md" / "x")], "x cannot be written (Not a directory): make room, or choose"),

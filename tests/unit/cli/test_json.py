@@ -1,4 +1,4 @@
-"""The keys that --json prints: those of docs/json.md, for every command that has the option."""
+"""What --json prints: the keys of docs/json.md and values as in the schema, for every command that has the option."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typer.main import get_command
 
 from asterism.cli.application import app
 from tests.unit.cli.running import CORPUS, jsonl, run
+from tests.unit.results.conftest import Validate
 
 PAGE = Path(__file__).parents[3] / "docs" / "json.md"
 QUERIES = 10
@@ -18,7 +19,7 @@ QUERIES = 10
 def listed_keys() -> dict[str, list[str]]:
     """Command -> keys, from the table of the page."""
     table = PAGE.read_text(encoding="utf-8").split("## Other commands")[1].split("## ")[0]
-    rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", table, re.MULTILINE)
+    rows = re.findall(r"^\| `([\w-]+)` \| (.*) \|$", table, re.MULTILINE)
     return {name: re.findall(r"`([^`]+)`", keys) for name, keys in rows}
 
 
@@ -39,7 +40,7 @@ def test_the_page_lists_every_command_with_json() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in listed_keys() if name != "train"])  # see tests/training
-def test_keys(name: str, folder: Path, model: Path, data: Path, tmp_path: Path) -> None:
+def test_keys(name: str, folder: Path, model: Path, data: Path, tmp_path: Path, validate: Validate) -> None:
     arguments: dict[str, list[object]] = {
         "index": [jsonl(tmp_path / "new.jsonl", CORPUS), "--to", tmp_path / "new.ast", "--model", model],
         "add": [folder, jsonl(tmp_path / "more.jsonl", [{"_id": "new", "text": "read a file"}])],
@@ -53,6 +54,7 @@ def test_keys(name: str, folder: Path, model: Path, data: Path, tmp_path: Path) 
     assert ran.lines()
     for line in ran.lines():
         assert list(line) == listed_keys()[name]
+        validate(f"command-{name}", line)
 
 
 def test_an_error_is_a_plain_line(made: Path) -> None:

@@ -29,7 +29,10 @@ def test_command_errors() -> None:
     wrong = run("pull", "gte-smal")
     assert wrong.returncode == 2
     assert wrong.stdout == ""
-    assert wrong.stderr == "asterism: 'gte-smal' is neither a folder nor a known model: did you mean 'gte-small'?\n"
+    assert wrong.stderr == (
+        "asterism: 'gte-smal' is neither a folder, nor a known model, nor an id of the hub (owner/name): "
+        "did you mean 'gte-small'?\n"
+    )
     for arguments in (["pull"], ["nonsense"], ["models", "--nonsense"]):
         wrong = run(*arguments)
         assert wrong.returncode == 2

@@ -188,7 +188,6 @@ def test_stdin_that_is_a_folder(made: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["-k", str(10**30)],
         ["-k", "9" * 5000],
         ["-k", "1e3"],
         ["--filter", '{"n": %s}' % ("9" * 5000)],
@@ -200,7 +199,7 @@ def test_stdin_that_is_a_folder(made: Path, tmp_path: Path) -> None:
         ["--filter", '{"$in": ' + "[" * 500 + "]" * 500 + "}"],
         ["--filter", '{"a": {"$in": [%s0]}}' % ("[]," * 1000)],
     ],
-    ids=range(11),
+    ids=range(10),
 )
 def test_numbers_and_nesting_beyond_all_bounds(arguments: list[str], made: Path) -> None:
     assert_refused(run("search", made, "fox", *arguments), "-k|--filter|filter|deep|expected")

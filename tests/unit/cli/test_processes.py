@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import time
@@ -13,7 +14,7 @@ import pytest
 
 from asterism import Retriever
 from asterism.cli import application, main
-from tests.unit.cli.running import COMMAND, beir, environment, ids, jsonl, on_terminal, run
+from tests.unit.cli.running import COMMAND, CORPUS, beir, environment, ids, jsonl, on_terminal, run
 
 
 def test_a_piped_process(made: Path) -> None:
@@ -174,3 +175,21 @@ def test_closed_streams(closed: str, model: Path, tmp_path: Path) -> None:
         done = subprocess.run(["sh", "-c", f"{COMMAND} {arguments} {closed}"], capture_output=True, env=environment())
         assert done.returncode == 0
         assert b"Traceback" not in done.stderr
+
+
+def test_two_at_once_count_what_they_did(tmp_path: Path) -> None:
+    """Each adds 60 documents, of which the other has 30 too."""
+    folder = tmp_path / "x.ast"
+    assert run("index", jsonl(tmp_path / "0.jsonl", CORPUS), "--to", folder, "--views", "lexical").code == 0
+    files = [
+        jsonl(tmp_path / f"{first}.jsonl", [{"_id": f"d{i}", "text": f"fox {i}"} for i in range(first, first + 60)])
+        for first in (0, 30)
+    ]
+    command = [COMMAND, "add", str(folder), "--update", "--wait", "60", "--json"]
+    started = [
+        subprocess.Popen([*command, str(file)], stdout=subprocess.PIPE, env=environment(), text=True) for file in files
+    ]
+    done = [json.loads(process.communicate(timeout=60)[0]) for process in started]
+    assert [process.returncode for process in started] == [0, 0]
+    assert sorted((one["added"], one["replaced"], one["skipped"]) for one in done) == [(30, 30, 0), (60, 0, 0)]
+    assert len(ids(folder)) == 93

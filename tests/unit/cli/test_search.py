@@ -64,9 +64,18 @@ def test_search_in_an_empty_index(folder: Path) -> None:
     assert run("search", folder, "fox") == (0, "", "nothing found: the index has no documents to search\n")
 
 
-def test_more_than_there_are(made: Path) -> None:
-    ran = run("search", made, "fox", "-k", 4)
-    assert ran == (2, "", "asterism: -k is 4, but the index has 3 documents: ask for at most that many\n")
+@pytest.mark.parametrize("k", [4, 20, 99999999999999999999])
+def test_more_than_there_are(made: Path, k: int) -> None:
+    ran = run("search", made, "fox", "-k", k, "--json")
+    assert (ran.code, {line["id"] for line in ran.lines()}, ran.err) == (0, IDS, "")
+
+
+def test_a_query_that_is_too_long_is_cut_with_a_warning(made: Path) -> None:
+    ran = run("search", made, "-", "--json", "--explain", stdin=b"fox " * 2_500_000)
+    assert (ran.code, {line["id"] for line in ran.lines()}) == (0, IDS)
+    assert ran.err.startswith("asterism: the query 'fox fox fox ")
+    assert "of its 10,000,000 characters are searched" in ran.err
+    assert len(ran.err.splitlines()) == 1
 
 
 def test_a_moved_model(folder: Path, model: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from asterism.errors import InputError
-from asterism.evaluation.datasets import read_evaluation_set
+from asterism.evaluation.datasets import EvaluationSet, read_evaluation_set
 from asterism.files import bounded_lines
 
 SCIFACT = Path(__file__).parents[4] / "shared" / "data" / "scifact"
@@ -170,3 +170,27 @@ def test_scifact() -> None:
     read = read_evaluation_set(SCIFACT, "test")
     assert len(read) == 300
     assert sum(len(judgements) for judgements in read.qrels.values()) == 339
+
+
+@pytest.mark.parametrize("name", ["test.tsv", "test.qrels", "test.trec", "test.txt"])
+def test_judgements_in_the_form_of_trec(tmp_path: Path, name: str) -> None:
+    made = folder(tmp_path, qrels=HEADER + "1\ta\t2\n2\tb\t1\n1\tc\t-1\n")
+    before = read_evaluation_set(made, "test")
+    (made / "qrels" / "test.tsv").unlink()
+    (made / "qrels" / name).write_text("1 0 a 2\n2\tQ0\tb\t1\n1 0   c -1\n")
+    assert read_evaluation_set(made, "test") == before
+    with pytest.raises(InputError, match="choose one of test"):
+        read_evaluation_set(made, "dev")
+
+
+def test_a_broken_line_among_those_of_trec(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="line 2 has 3 columns, expected 4"):
+        read_evaluation_set(folder(tmp_path, qrels="q1 0 d1 1\nq1 d2 1\n"), "test")
+
+
+def test_empty_queries_are_known_by_their_ids() -> None:
+    data = EvaluationSet({"q1": "fox", "q2": " \n", "q3": ""}, {f"q{i}": {"d": 1} for i in (1, 2, 3)})
+    assert data.empty == ["q2", "q3"]
+    assert data.leave_out_empty() == EvaluationSet({"q1": "fox"}, {"q1": {"d": 1}})
+    with pytest.raises(InputError, match="all 1 queries are empty"):
+        EvaluationSet({"q": ""}, {"q": {"d": 1}}).leave_out_empty()

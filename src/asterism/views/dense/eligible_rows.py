@@ -53,6 +53,8 @@ class EligibleRows:
         """eligible (documents,); None for all."""
         self._policy = policy
         self._segment = segment
+        self._eligible = eligible
+        self._full: EligibleRows | None = None  # without the rows of empty documents, if a search met one
         self._documents = segment.facts.documents
         self._count = self._documents if eligible is None else int(np.count_nonzero(eligible))
         self._plan: tuple[int, Any, Any] = (0, None, None)  # cached: faiss's Python objects are slow to make
@@ -69,30 +71,43 @@ class EligibleRows:
             self._selector = faiss.IDSelectorBitmap(np.packbits(eligible, bitorder="little"))
 
     def find_nearest(self, queries: Floats, k: int, threads: int) -> Numbers:
-        """(n, k) documents of this segment, or (n, eligible) if they are fewer."""
+        """(n, k) documents of this segment, or (n, eligible) if they are fewer; never one whose vector is zero."""
+        if self._full is None:
+            scores, found = self._find_any_nearest(queries, k, threads)
+            zero = found[scores == 0]
+            if not zero.size or self._segment.vectors[np.unique(zero)].any(axis=1).all():
+                return found
+            full = np.asarray(self._segment.vectors.any(axis=1))
+            eligible = full if self._eligible is None else full & self._eligible
+            self._full = EligibleRows(self._segment, eligible, self._policy)
+        return self._full.find_nearest(queries, k, threads)
+
+    def _find_any_nearest(self, queries: Floats, k: int, threads: int) -> tuple[Floats, Numbers]:
+        """(n, k) scores and documents of this segment, those of empty documents among them."""
         import faiss
 
         k = min(k, self._count)
         if k == 0 or not len(queries):
-            return np.empty((len(queries), k), np.int64)
+            return np.empty((len(queries), k), np.float32), np.empty((len(queries), k), np.int64)
         faiss.omp_set_num_threads(threads)
         if self._copied is not None:
             index, places = self._copied
-            return np.asarray(places[self._refuse_missing(_search(index, None, queries, k))])
+            scores, found = self._refuse_missing(*_search(index, None, queries, k))
+            return scores, np.asarray(places[found])
         plan = self._plan
         if plan[0] != k:
             everything = self._policy.compares_all(k, self._count, self._documents)
             plan = self._plan = (k, *self._choose_index(k, everything))
-        found = _search(*plan[1:], queries, k)
+        scores, found = _search(*plan[1:], queries, k)
         if found.min() < 0:  # the graph found fewer documents than there are
-            found = _search(*self._choose_index(k, True), queries, k)
-        return self._refuse_missing(found)
+            scores, found = _search(*self._choose_index(k, True), queries, k)
+        return self._refuse_missing(scores, found)
 
-    def _refuse_missing(self, found: Numbers) -> Numbers:
-        """Return `found` if it is complete: faiss leaves out vectors that it cannot compare."""
+    def _refuse_missing(self, scores: Floats, found: Numbers) -> tuple[Floats, Numbers]:
+        """Return what was found if it is complete: faiss leaves out vectors that it cannot compare."""
         if found.min() < 0:
             raise damaged(self._segment.folder.path, "has a vector with NaN or infinity")
-        return found
+        return scores, found
 
     def _choose_index(self, k: int, everything: bool) -> tuple[Any, Any]:
         """A faiss index and its search parameters: the graph, or a comparison of all eligible documents."""
@@ -108,6 +123,6 @@ class EligibleRows:
         return index, faiss.SearchParametersHNSW(efSearch=explored, sel=self._selector)
 
 
-def _search(index: Any, params: Any, queries: Floats, k: int) -> Numbers:
-    ids: Numbers = index.search(queries, k, params=params)[1]
-    return ids
+def _search(index: Any, params: Any, queries: Floats, k: int) -> tuple[Floats, Numbers]:
+    scores, ids = index.search(queries, k, params=params)
+    return scores, ids

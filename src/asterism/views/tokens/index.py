@@ -9,7 +9,7 @@ x.tokens/
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import IndexFolderError, VectorsError
-from ...representations.token_vectors import TokenVectors
 from ...settings import TokenBuild, TokenSearch, count_threads
 from ...storage.arrays import verify_file, verify_folders
 from ...storage.facts import Facts
@@ -33,7 +32,7 @@ from .codec_files import list_codec_files, open_codec, train_codec, write_codec
 from .merge import KeptTokens, merge_tokens
 from .searcher import TokenSearcher
 from .segment import OpenTokens, TokenFacts, open_tokens
-from .stream import Sample, TokenStream
+from .stream import Sample, TokenStream, VectorSource
 from .writer import write_tokens
 
 KIND = "asterism token index"
@@ -62,11 +61,10 @@ class TokenIndex:
         return open_tokens(self.path, stored, self._codec, self.settings)
 
     @classmethod
-    def build(
-        cls, path: str | os.PathLike[str], vectors: TokenVectors | Iterable[TokenVectors], **settings: Any
-    ) -> TokenIndex:
+    def build(cls, path: str | os.PathLike[str], vectors: VectorSource, **settings: Any) -> TokenIndex:
         """Build an index at `path`, which must not exist, from vectors that are read twice; settings: TokenBuild.
 
+        vectors: TokenVectors, chunks of them, or a matrix (tokens, d) for each document, as arrays or lists of numbers.
         Everything is written to a folder beside `path` that is renamed at the end: a killed build leaves no index.
         """
         target = Path(path)
@@ -81,7 +79,7 @@ class TokenIndex:
         folder = Path(path)
         return cls(folder, read_manifest(folder, KIND, VERSION))
 
-    def add(self, vectors: TokenVectors | Iterable[TokenVectors]) -> TokenIndex:
+    def add(self, vectors: VectorSource) -> TokenIndex:
         """Append documents, encoded with the same codec; returns an index that includes them.
 
         They become a new segment, which is merged with the last ones if those are small. This object does not change:
@@ -104,7 +102,7 @@ class TokenIndex:
                 remove_part(self.path, name)  # processes that have mapped it can still read it
         return TokenIndex.open(self.path)
 
-    def _append(self, vectors: TokenVectors | Iterable[TokenVectors]) -> list[TokenFacts]:
+    def _append(self, vectors: VectorSource) -> list[TokenFacts]:
         """Write the new documents and return all segments; segments are verified before they are merged."""
         number = max((int(facts.name.rpartition("-")[2]) for facts in self._segments), default=0) + 1
         stream = TokenStream(vectors, self.path)
@@ -167,6 +165,10 @@ class TokenIndex:
             verify_file(self.path / CODEC / name, facts)
         verify_folders((part.folder for part in self._parts), count_threads(0))
 
+    def __repr__(self) -> str:
+        """The folder and its size."""
+        return f"<TokenIndex {str(self.path)!r}, {len(self):,} documents, {self.tokens:,} vectors>"
+
     def __len__(self) -> int:
         """Number of documents."""
         return sum(facts.documents for facts in self._segments)
@@ -201,7 +203,7 @@ def _check_name(facts: Facts) -> Facts:
     return facts
 
 
-def _write_index(folder: Path, vectors: TokenVectors | Iterable[TokenVectors], settings: TokenBuild) -> None:
+def _write_index(folder: Path, vectors: VectorSource, settings: TokenBuild) -> None:
     stream = TokenStream(vectors, folder)
     threads = count_threads(settings.threads)
     try:

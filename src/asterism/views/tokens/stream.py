@@ -19,17 +19,21 @@ from .signed_rows import SignedRows
 
 CHUNK_FLOATS = 1 << 21  # 8 MB as float32: small enough for the allocator to reuse, which avoids page faults
 
+VectorSource = TokenVectors | Iterable[TokenVectors] | Iterable[npt.ArrayLike]
+"""Vectors of many documents, chunks of them, or a matrix (tokens, d) for each document."""
+
 
 class TokenStream:
     """TokenVectors that can be iterated twice; a one-shot iterator is spooled to a file on the first pass."""
 
-    def __init__(self, source: TokenVectors | Iterable[TokenVectors], spool_folder: Path) -> None:
+    def __init__(self, source: VectorSource, spool_folder: Path) -> None:
         """`spool_folder` must exist when an iterator is read."""
         self._source = source
         self._spool_folder = spool_folder
         self._spool: IO[bytes] | None = None
         if not isinstance(source, TokenVectors | Iterable):
-            raise VectorsError(f"a {type(source).__name__} was given, expected TokenVectors or an iterable of them")
+            expected = "TokenVectors, an iterable of them, or one of matrices (tokens, d)"
+            raise VectorsError(f"a {type(source).__name__} was given, expected {expected}")
         self._one_shot = isinstance(source, Iterator)
         self._spooled: list[tuple[npt.NDArray[np.int64], np.dtype[np.float32] | np.dtype[np.float16], int]] = []
         self._dimensions: int | None = None
@@ -54,10 +58,10 @@ class TokenStream:
 
     def _read_pieces(self) -> Iterator[TokenVectors]:
         """The given parts, large ones split; all must have the same dimensions."""
-        parts: Iterable[TokenVectors] = [self._source] if isinstance(self._source, TokenVectors) else self._source
-        for part in parts:
-            if not isinstance(part, TokenVectors):
-                raise VectorsError(f"a chunk is a {type(part).__name__}, expected TokenVectors")
+        given: Iterable[TokenVectors | npt.ArrayLike]
+        given = [self._source] if isinstance(self._source, TokenVectors) else self._source
+        for one in given:
+            part = one if isinstance(one, TokenVectors) else _read_document(one)
             if self._dimensions is None:
                 self._dimensions = part.dimensions
             if part.dimensions != self._dimensions:
@@ -70,7 +74,7 @@ class TokenStream:
         if isinstance(self._source, TokenVectors):
             return len(self._source.flat)
         if isinstance(self._source, list | tuple):
-            return sum(len(part.flat) for part in self._source if isinstance(part, TokenVectors))
+            return sum(_count_tokens(part) for part in self._source)
         return 0
 
     def _spool_if_one_shot(self, chunk: TokenVectors) -> TokenVectors:
@@ -173,3 +177,17 @@ class Sample:
             rows[begin : begin + len(part)].fill(transformed, threads)
             begin += len(part)
         return rows
+
+
+def _read_document(matrix: npt.ArrayLike) -> TokenVectors:
+    """(tokens, d) of one document."""
+    if not isinstance(matrix, np.ndarray | list | tuple):
+        expected = "TokenVectors, or the matrix (tokens, d) of a document"
+        raise VectorsError(f"a chunk is a {type(matrix).__name__}, expected {expected}")
+    return TokenVectors.from_documents([matrix])
+
+
+def _count_tokens(part: object) -> int:
+    if isinstance(part, TokenVectors):
+        return len(part.flat)
+    return len(part) if isinstance(part, np.ndarray | list | tuple) else 0

@@ -48,14 +48,31 @@ def test_vectors_of_any_length(opened: Opened, lengths: str) -> None:
     assert_exact(opened(vectors).search(queries, 200), vectors, queries, 200)
 
 
-def test_ties_and_zero_vectors(opened: Opened) -> None:
+def test_ties(opened: Opened) -> None:
     vectors = np.repeat(normal(3), [50, 50, 31], axis=0)
-    vectors[20:60] = 0
     searcher = opened(vectors)
     for query in (normal(1, 1), vectors[:1], np.zeros((1, D), np.float32)):
         hits = searcher.search(query, 200)
         assert_exact(hits, vectors, query, 200)
         assert_exact(searcher.search(query, 10), vectors, query, 10)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_zero_vectors_are_found_by_nobody(opened: Opened, masked: bool) -> None:
+    """They are those of empty documents."""
+    vectors = normal(sum(SIZES))
+    vectors[20:60] = 0
+    searcher = opened(vectors)
+    mask = frozen(np.random.default_rng(3).random(len(vectors)) < 0.5) if masked else None
+    there = np.setdiff1d(np.arange(len(vectors)), np.arange(20, 60))
+    there = there if mask is None else there[mask[there]]
+    for query in (normal(1, 1), -vectors[:1], np.zeros((1, D), np.float32)):
+        truth = query @ vectors[there].astype(np.float16).astype(np.float32).T
+        found = searcher.search(query, 500, mask)
+        assert np.array_equal(np.sort(found.ids[0]), there)
+        few = searcher.search(query, 10, mask)
+        assert np.allclose(few.scores[0], -np.sort(-truth[0])[:10], atol=1e-3)
+        assert np.isin(few.ids[0], there).all()
 
 
 def test_scores_are_those_of_the_search_to_the_bit(opened: Opened) -> None:
@@ -136,8 +153,9 @@ def test_what_cannot_be_searched_is_refused(opened: Opened) -> None:
         searcher.search(good[:, :15], 5)
     with pytest.raises(VectorsError, match="expected \\(vectors, dimensions\\)"):
         searcher.search(good[0], 5)
-    with pytest.raises(VectorsError, match="expected float32 or float16"):
-        searcher.search(good.astype(np.float64), 5)
+    with pytest.raises(VectorsError, match="type int8, expected floats"):
+        searcher.search(good.astype(np.int8), 5)
+    assert np.array_equal(searcher.search(good.astype(np.float64), 5).ids, searcher.search(good.tolist(), 5).ids)
     for k in (0, -1, 2.5, True):
         with pytest.raises(SettingError, match="k"):
             searcher.search(good, k)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,7 +34,7 @@ def flat(d: int = 4, n: int = 3) -> np.ndarray:
 @pytest.mark.parametrize(
     ("values", "offsets", "message"),
     [
-        (flat().astype(np.float64), OFFSETS, "float64"),
+        (flat().astype(np.complex64), OFFSETS, "complex64"),
         (np.ones((3, 4), np.int8), OFFSETS, "int8"),
         (flat()[0], OFFSETS, r"shape \(4,\)"),
         (np.ones((3, 0), np.float32), OFFSETS, "shape"),
@@ -103,8 +105,10 @@ def test_fixed_is_a_promise(tmp_path: Path) -> None:
 
 
 def test_chunks(tmp_path: Path) -> None:
-    with pytest.raises(VectorsError, match="ndarray, expected TokenVectors"):
-        TokenIndex.build(tmp_path / "x", [flat()])
+    with pytest.raises(VectorsError, match="a chunk is a str, expected TokenVectors"):
+        TokenIndex.build(tmp_path / "x", ["fox"])
+    with pytest.raises(VectorsError, match=r"document 0 has shape \(4,\)"):
+        TokenIndex.build(tmp_path / "x", flat())
     with pytest.raises(VectorsError, match="int was given"):
         TokenIndex.build(tmp_path / "x", 5)
     with pytest.raises(VectorsError, match="5 dimensions, the first has 4"):
@@ -116,7 +120,7 @@ def test_chunks(tmp_path: Path) -> None:
     ("query", "message"),
     [
         (make_query(8), "8 dimensions, the index has 16"),
-        (make_query(16).astype(np.float64), "float64"),
+        (make_query(16).astype(np.int64), "int64"),
         (make_query(16)[0], "shape"),
         (np.empty((0, 16), np.float32), "no vectors"),
         (np.full((2, 16), np.nan, np.float32), "NaN"),
@@ -293,5 +297,20 @@ def test_unknown_kernels(index: TokenIndex, monkeypatch: pytest.MonkeyPatch) -> 
 def test_one_tree() -> None:
     values = vars(asterism.errors).values()
     found = {value for value in values if isinstance(value, type) and issubclass(value, Exception)}
+    found -= {value for value in found if issubclass(value, Warning)}
     assert {AsterismError, IndexBusy, VectorsError} < found
     assert all(issubclass(value, AsterismError) for value in found)
+
+
+@pytest.mark.parametrize("convert", [list, tuple, iter])
+def test_floats_of_any_form_are_converted(convert: Callable[[list[Any]], Any], tmp_path: Path) -> None:
+    vectors, query = make_vectors(30, 16, shortest=1), make_query(16)
+    expected = TokenIndex.build(tmp_path / "x", vectors).search(query)
+    wide = TokenVectors(vectors.flat.astype(np.float64), vectors.offsets.tolist())
+    documents = [wide[i].astype(np.float64) if i % 2 else wide[i].tolist() for i in range(len(wide))]
+    for name, given in (("wide", wide), ("documents", convert(documents))):
+        index = TokenIndex.build(tmp_path / name, given)
+        for asked in (query.astype(np.float64), query.tolist(), tuple(map(tuple, query.tolist()))):
+            found = index.search(asked)
+            assert np.array_equal(found.ids, expected.ids)
+            assert np.array_equal(found.scores, expected.scores)

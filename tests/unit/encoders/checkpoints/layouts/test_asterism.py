@@ -20,7 +20,7 @@ from tests.faults.hostile_json import write
     [
         ({"format": 2}, "format 2, expected 1"),
         ({"backbone": {"folder": 5}}, "5"),
-        ({"backbone": {"model": 5}}, "'5' is neither a folder nor a known model"),
+        ({"backbone": {"model": 5}}, "'5' is neither a folder, nor a known model"),
         ({"backbone": None}, "backbone is None"),
         ({"extra": 1}, "section 'extra'"),
         ({"dense": {"pooling": "Mean", "layers": []}}, "pooling is 'Mean', expected cls or mean"),
