@@ -28,7 +28,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_json(model: Path, pairs: Path, tmp_path: Path) -> None:
     done = run(*list_arguments(model, pairs, tmp_path / "x"), "--json", "--quiet")
     assert (done.returncode, done.stderr) == (0, "")
-    assert list(json.loads(done.stdout)) == COMMANDS["train"].split()
+    assert list(json.loads(done.stdout)) == COMMANDS["train"]
 
 
 def test_a_cross_encoder(model: Path, pairs: Path, tmp_path: Path) -> None:
