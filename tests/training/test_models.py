@@ -99,6 +99,15 @@ def test_dropout_reaches_every_place(tmp_path: Path) -> None:
     torch.testing.assert_close(found, expected)
 
 
+def test_attention_has_no_dropout(model: Path) -> None:
+    """With it, there is no fused attention on a CPU."""
+    made = make_model(open_checkpoint(model), ModelSettings(str(model), dimensions=12), 3)
+    set_dropout(made, 0.3)
+    shares = {name: one.p for name, one in made.named_modules() if isinstance(one, torch.nn.Dropout)}
+    assert {share for name, share in shares.items() if "attention.self" in name} == {0.0}
+    assert {share for name, share in shares.items() if "attention.self" not in name} == {0.3}
+
+
 def test_frozen_states_change_nothing(model: Path, tmp_path: Path) -> None:
     """Up to the float16 in which they are kept."""
     settings = ModelSettings(str(model), dimensions=12, query_length=16, document_length=40, train_layers=2)
