@@ -184,6 +184,7 @@ class RunSettings(Section):
     accumulate        parts of an update; in-batch negatives, which only late interaction has, are those of a part
     negatives         hard negatives of each query, chosen anew in each epoch
     rate, head_rate   learning rates of the transformer and of the head (0: the same)
+    dropout           of states; the weights of attention have none
     evaluate_every    steps between evaluations on the dev part, and between checkpoints (0: only at the end)
     refresh_every     steps between searches for new hard negatives with the model itself (0: never)
     precision         "auto": bfloat16 where the processor or the GPU computes with it
