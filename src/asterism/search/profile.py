@@ -25,10 +25,10 @@ FEWEST_PAIRS = 4  # fewer say nothing about the scale of a view
 PRIOR = 3  # pairs that every view is taken to have found: few pairs are weak evidence that a view is worse
 HALF = 0.75  # of what the best view finds: a view that finds less is worth little, one that finds more nearly all
 STEEP = 8  # how sharply its worth falls there
-WEIGHT_POWER = 4  # of its worth in a view's weight: what a poor view finds is mostly what a good one found better
+WEIGHT_POWER = 3  # of its worth in a view's weight: what a poor view finds is mostly what a good one found better
 READ = 0.95  # of the share that the model can read of the documents: a query with a rare word is still a readable one
 TRUST_POWER = 12  # how sharply trust falls below it
-TOKENS = 2.0  # what token vectors weigh beside another view that finds as much: short queries need them more
+TOKENS = 3.0  # what token vectors weigh beside another view that finds as much: short queries need them more
 DENSE_ALONE = 1.5  # what dense vectors weigh without them: sentences repeat words of their document, queries less so
 
 Matrix = npt.NDArray[np.float64]

@@ -79,7 +79,7 @@ def test_no_common_word(put_with: PutWith, tokens: Path) -> None:
 def test_words_are_counted_where_the_model_has_no_weights(put_with: PutWith, single: Path, full: Retriever) -> None:
     made = put_with(single)
     assert (made.views, made.info()["terms"]) == (("dense", "lexical"), "words")
-    assert made.weights == full.weights == (1, 1, 2)
+    assert made.weights == full.weights == (1, 1, 3)
     assert made.search("fox").method == "hybrid"
 
 

@@ -53,7 +53,7 @@ def list_others(scores: np.ndarray) -> list[float]:
     return [scores[i, j] for i in range(len(scores)) for j in range(len(scores)) if i != j]
 
 
-WEIGHTS = {"dense": 1.0, "lexical": 1.0, "multi": 2.0}  # token vectors weigh twice what another view does
+WEIGHTS = {"dense": 1.0, "lexical": 1.0, "multi": 3.0}  # token vectors weigh three times what another view does
 SCORES: dict[View, np.ndarray] = {
     "dense": make_scores(0.7, 0.2, 1),
     "lexical": make_scores(0.3, 0.2, 2),  # finds few
@@ -227,8 +227,8 @@ def test_totals_far_away_are_fitted() -> None:
 
 def test_the_calibration_is_that_of_the_fused_totals(measured: Profile) -> None:
     views = measured.views
-    parts = [WEIGHTS[view] * one.worth**4 * (SCORES[view] - one.background) / one.gap for view, one in views.items()]
-    total = np.sum(parts, axis=0) / sum(WEIGHTS[view] * one.worth**4 for view, one in views.items())
+    parts = [WEIGHTS[view] * one.worth**3 * (SCORES[view] - one.background) / one.gap for view, one in views.items()]
+    total = np.sum(parts, axis=0) / sum(WEIGHTS[view] * one.worth**3 for view, one in views.items())
     slope, midpoint = fit_logistic(np.diag(total), np.array(list_others(total)))
     assert (measured.slope, measured.midpoint) == (pytest.approx(slope), pytest.approx(midpoint))
     scores = measured.calibrate(total.astype(np.float32).ravel()).reshape(total.shape)

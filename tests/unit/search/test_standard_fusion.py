@@ -23,8 +23,8 @@ from .few_texts import FEW, QUERY, SCORES
 PROFILE = Profile(
     {
         "dense": ViewProfile(0.25, 0.5, 1.0),
-        "lexical": ViewProfile(0.5, 2.0, 0.25**0.25),  # the weights are the fourth powers: 1, 0.25 and twice 0.5
-        "multi": ViewProfile(-0.125, 0.75, 0.5**0.25),
+        "lexical": ViewProfile(0.5, 2.0, 0.25 ** (1 / 3)),  # weights are third powers: 1, 0.25 and 3 · 1/3
+        "multi": ViewProfile(-0.125, 0.75, 3 ** (-1 / 3)),
     },
     readable=0.8,
     slope=3.0,
@@ -129,9 +129,9 @@ def test_a_query_without_known_words(counted: Any) -> None:
 
 
 def test_an_index_that_was_not_measured_has_usual_scales(few: Collection) -> None:
-    usual = ((0.15, 0.4, 1), (0.1, 1.6, 1), (0.2, 0.25, 2))
+    usual = ((0.15, 0.4, 1), (0.1, 1.6, 1), (0.2, 0.25, 3))
     expected = {
-        id: sum(weight * (value - low) / gap for value, (low, gap, weight) in zip(values, usual, strict=True)) / 4
+        id: sum(weight * (value - low) / gap for value, (low, gap, weight) in zip(values, usual, strict=True)) / 5
         for id, values in SCORES.items()
     }
     assert dict(found_in(few, QUERY, plan_of("hybrid"))) == pytest.approx(expected, abs=1e-5)
@@ -179,7 +179,7 @@ def test_scores_too_far_apart_to_calibrate_keep_the_order(few: Collection) -> No
 
 def test_the_weights_of_the_views() -> None:
     assert weigh_views(HybridSearch(), True, PROFILE) == pytest.approx((1.0, 0.25, 1.0))
-    assert weigh_views(HybridSearch(), True, Profile({})) == (1.0, 1.0, 2.0)
+    assert weigh_views(HybridSearch(), True, Profile({})) == (1.0, 1.0, 3.0)
     without_tokens = Profile({view: PROFILE.views[view] for view in ("dense", "lexical")})
     assert weigh_views(HybridSearch(), True, without_tokens)[:2] == pytest.approx((1.5, 0.25))
     assert weigh_views(HybridSearch(weights=(1, 2, 3)), True, PROFILE) == (1, 2, 3)
