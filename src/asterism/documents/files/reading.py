@@ -7,9 +7,16 @@ from dataclasses import replace
 
 from ...errors import UnreadableFile
 from .chunking import Chunking
+from .code import read_code, read_python
 from .decoding import decode_text
+from .html import read_html
+from .json_files import read_json, read_jsonl
+from .markdown import read_markdown
 from .names import CODE, WITHOUT_READER, drop_gzip, find_format, find_stem, find_suffix
+from .notebooks import read_notebook
 from .passages import HEADINGS, FileContent, Passage
+from .rst import read_rst
+from .tables import read_csv, read_tsv
 from .text import read_text
 from .unzipping import check_size, unzip
 
@@ -17,7 +24,19 @@ __all__ = ["find_format", "read_file"]
 
 TextReader = Callable[[str, Chunking], Iterable[Passage]]
 
-TEXT_READERS: dict[str, TextReader] = {"text": read_text}
+TEXT_READERS: dict[str, TextReader] = {
+    **dict.fromkeys(CODE, read_code),
+    "text": read_text,
+    "markdown": read_markdown,
+    "rst": read_rst,
+    "html": read_html,
+    "csv": read_csv,
+    "tsv": read_tsv,
+    "json": read_json,
+    "jsonl": read_jsonl,
+    "notebook": read_notebook,
+    "python": read_python,
+}
 
 
 def read_file(name: str, data: bytes, chunking: Chunking) -> FileContent:
@@ -25,15 +44,22 @@ def read_file(name: str, data: bytes, chunking: Chunking) -> FileContent:
 
     Raises UnreadableFile and nothing else, whatever the bytes are. The same bytes give the same passages.
     """
+    try:
+        return _read(name, data, chunking)
+    except UnreadableFile as error:
+        raise UnreadableFile(error.reason, f"{name}: {error}") from error
+
+
+def _read(name: str, data: bytes, chunking: Chunking) -> FileContent:
     plain = drop_gzip(name)
     format = find_format(name) or "text"
     if find_suffix(plain) in WITHOUT_READER:
-        raise UnreadableFile("not known", f"{name}: there is no reader of .{find_suffix(plain)} files: leave it out")
+        raise UnreadableFile("not known", f"there is no reader of .{find_suffix(plain)} files: leave it out")
     if plain != name:
-        data = unzip(name, data)
-    check_size(name, len(data))
-    text, encoding = decode_text(name, data)
-    passages = TEXT_READERS.get(format, read_text)(text, chunking)
+        data = unzip(data)
+    check_size(len(data))
+    text, encoding = decode_text(data)
+    passages = TEXT_READERS[format](text, chunking)
     stem = find_stem(name)
     return FileContent(format, encoding, tuple(_complete_title(passage, stem, format) for passage in passages))
 
