@@ -84,14 +84,20 @@ def _decode_other(data: bytes) -> tuple[str, str]:
     raise UnreadableFile("encoding", "neither UTF-8 nor another known encoding: save it as UTF-8")
 
 
+def find_codec(name: str) -> str | None:
+    """Python's name of an encoding of texts; None for one that is not known, or is no such encoding."""
+    try:
+        codec = codecs.lookup(name).name
+    except (LookupError, ValueError):
+        return None
+    return codec if ALLOWED.match(codec.replace("-", "")) else None
+
+
 def _find_declared(data: bytes) -> list[str]:
     """What the file itself says at its beginning: an HTML page, an XML document, a source file."""
     found = DECLARED.search(data[:1024])
-    try:
-        encoding = codecs.lookup(found[1].decode("ascii")).name if found else ""
-    except LookupError:
-        return []
-    return [encoding] if ALLOWED.match(encoding.replace("-", "")) else []
+    codec = find_codec(found[1].decode("ascii")) if found else None
+    return [codec] if codec else []
 
 
 def _detect(data: bytes) -> list[str]:

@@ -8,6 +8,8 @@ from typing import Any
 from ...errors import DocumentError
 from ..document import Document
 
+MOST_FIELDS = 100  # where not all of them fit
+
 
 def take_metadata(fields: Mapping[Any, Any]) -> dict[str, Any]:
     """A copy of the fields as JSON; those beyond the limits of a document are left out."""
@@ -19,9 +21,6 @@ def take_metadata(fields: Mapping[Any, Any]) -> dict[str, Any]:
         if len(taken) < MOST_FIELDS and _fits({key: value}):
             taken[key] = value
     return dict(Document("x", "", metadata=taken).metadata) if _fits(taken) else {}
-
-
-MOST_FIELDS = 100  # where not all of them fit
 
 
 def _fits(fields: dict[str, Any]) -> bool:

@@ -35,7 +35,7 @@ def _read_rows(text: str, delimiter: str, chunking: Chunking) -> Iterator[Passag
     except csv.Error:  # a quote without end, or a cell of more than 131,072 characters: not a table
         return read_text(text, chunking)
     cells = [cells for cells, _ in rows]
-    columns = _name_columns(cells[0]) if cells else []
+    columns = name_columns(cells[0]) if cells else []
     if cells and columns == cells[0]:
         rows = rows[1:]
     return pack_rows(columns, rows, chunking)
@@ -58,7 +58,7 @@ def _split_rows(text: str, delimiter: str) -> Iterator[Row]:
         before = reader.line_num
 
 
-def _name_columns(first: list[str]) -> list[str]:
+def name_columns(first: list[str]) -> list[str]:
     """The cells of the first row if they are names: all different, none empty or a number. Else numbers."""
     is_header = all(first) and len(set(first)) == len(first) and not any(map(NUMBER.fullmatch, first))
     return first if is_header else [f"column {number}" for number in range(1, len(first) + 1)]
