@@ -248,7 +248,7 @@ def test_parquet() -> None:
         ("a.pdf", "pypdfium2"),
         ("a.docx", "docx"),
         ("a.pptx", "pptx"),
-        ("a.xlsx", "python_calamine"),
+        ("a.xlsx", "openpyxl"),
         ("a.epub", "lxml"),
         ("a.parquet", "pyarrow"),
     ],
@@ -286,3 +286,9 @@ def test_places() -> None:
         "p. 4",
         "",
     ]
+
+
+def test_cells_with_paragraphs_stay_in_their_row() -> None:
+    data = b"<table><tr><td><p>1</p></td>\n<td><div>2</div></td></tr><tr><td><p>3</p><p>4</p></td></tr></table><p>5</p>"
+    texts = [passage.text for passage in read_file("a.html", data, Chunking()).passages]
+    assert texts == ["1 | 2\n3\n\n4\n\n5"]
