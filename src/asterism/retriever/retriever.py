@@ -18,9 +18,11 @@ from ..collection.policy import Policy
 from ..collection.repair.repair import Repair
 from ..collection.writer import CollectionWriter
 from ..documents.document import Document
+from ..documents.files.chunking import Chunking
 from ..errors import DamagedIndex, IndexExists
 from ..factorised.scorers import CheckedScorer, Scorer
 from ..models.registry import DEFAULT
+from ..representations import Representations
 from ..results import Explanation, Ranking
 from ..search.fusion import weigh_views
 from ..search.profile import Profile
@@ -28,7 +30,7 @@ from ..settings import CrossSearch, EncoderSettings, HybridSearch, TermCounting,
 from ..terms.languages import detect_language
 from .add_counts import AddCounts
 from .batches import split_batches
-from .checks import check_kind, check_progress
+from .checks import check_folders, check_kind, check_progress
 from .cross_searching import CrossSearcher, KeptSearcher, read_request
 from .cross_tables import CrossTables
 from .indexed_documents import IndexedDocuments
@@ -38,6 +40,16 @@ from .profiling import is_outgrown, measure_profile
 from .repair import repair_index
 from .represent import Progress, encode_batch
 from .search_runner import FUSION, SearchRunner
+from .syncing.folders import Wishes
+from .syncing.report import SyncReport
+from .syncing.sync import (
+    FilesProgress,
+    apply_changes,
+    forget_folders,
+    plan_changes,
+    preview_changes,
+    refuse_bad_files,
+)
 
 if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
     from ..encoders.encoder import Encoder
@@ -146,15 +158,73 @@ class Retriever(IndexedDocuments):
         with self._collection.writing(wait) as writer:
             for batch in split_batches(documents, self._collection.policy):
                 admitted = writer.admit(batch, update)  # before anything is encoded
-                if writer.views.undecided:
-                    writer.decide_language(detect_language([document.full_text for document in batch]))
-                content = encode_batch(batch, writer.views, self._encoder, progress, counts.total)
+                content = self._encode(writer, batch, progress, counts.total)
                 writer.add_admitted(admitted, content)
                 counts += AddCounts(len(batch) - len(admitted.replaced), len(admitted.replaced))
-            writer.settle()
-            if is_outgrown(self._collection.facts(PROFILE), writer.state):
-                self._store_profile(writer)
+            self._settle(writer)
         return counts
+
+    def sync(
+        self,
+        folders: Sequence[str | os.PathLike[str]] = (),
+        *,
+        chunking: Chunking | None = None,
+        include: Sequence[str] | None = None,
+        exclude: Sequence[str] | None = None,
+        strict: bool = False,
+        dry_run: bool = False,
+        progress: FilesProgress | None = None,
+        wait: float | None = None,
+    ) -> SyncReport:
+        """Bring the index in step with folders of ordinary files; without folders, with those that it has.
+
+        Changed files are replaced as a whole, files that are gone leave, unchanged ones are not read. Batches of files
+        are commits of their own: after an interruption, the next sync goes on. What is not given is as it was at the
+        last sync of a folder.
+
+        chunking: how files are cut into passages · include, exclude: globs as in a .gitignore.
+        strict: raise UnreadableFile before anything is written if a file cannot be read · dry_run: write nothing.
+        progress: is called with the files that are done, and how many there are · wait: see `add`.
+        """
+        check_kind("chunking", chunking, Chunking | None, "Chunking(...)")
+        check_progress(progress)
+        given, wishes = check_folders(folders), Wishes(chunking, include, exclude)
+        if dry_run:
+            report = preview_changes(plan_changes(self._collection, given, wishes))
+            if strict:
+                refuse_bad_files(report)
+            return report
+        with self._collection.writing(wait) as writer:
+            changes = plan_changes(self._collection, given, wishes)
+            if strict:
+                refuse_bad_files(preview_changes(changes))
+            report = apply_changes(self._collection, writer, changes, self._encode, progress)
+            self._settle(writer)
+        return report
+
+    def forget(self, folders: Sequence[str | os.PathLike[str]], *, wait: float | None = None) -> SyncReport:
+        """Remove all files of some folders, which need not exist any more; their names in the index do as well."""
+        given = check_folders(folders)
+        with self._collection.writing(wait) as writer:
+            return forget_folders(self._collection, writer, given, self._encode)
+
+    def _encode(
+        self,
+        writer: CollectionWriter,
+        batch: Sequence[Document],
+        progress: Progress | None = None,
+        done: int = 0,
+    ) -> Representations:
+        """All views of a batch; the first one decides the language of words."""
+        if writer.views.undecided:
+            writer.decide_language(detect_language([document.full_text for document in batch]))
+        return encode_batch(batch, writer.views, self._encoder, progress, done)
+
+    def _settle(self, writer: CollectionWriter) -> None:
+        """After the last batch: merge, train, and measure the profile if the index has outgrown it."""
+        writer.settle()
+        if is_outgrown(self._collection.facts(PROFILE), writer.state):
+            self._store_profile(writer)
 
     def measure(self, *, keep: bool = True) -> Profile:
         """Measure how to read the scores of each view, for hybrid search; usual values if there is too little text.
