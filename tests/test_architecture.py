@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "errors": set(),
     "files": {"errors"},
     "settings": {"errors"},
-    "documents": {"errors", "files"},
+    "documents": {"errors", "settings", "files"},
     "results": {"errors", "documents", "files"},
     "representations": {"errors"},
     "terms": {"errors", "representations"},

@@ -8,6 +8,7 @@ AsterismError
 │   ├── UnknownModel    neither a folder nor a known name
 │   ├── ModelDiffers    not the model that an index was built with
 │   ├── DocumentError   a document, or a line of input, that cannot be used
+│   │   └── UnreadableFile  a file of which no passages can be made
 │   ├── FilterError     a metadata filter that cannot be used
 │   └── UnknownDocument an id that the index does not have
 ├── CheckpointError     a model's files do not follow their layout
@@ -27,6 +28,12 @@ AsterismError
 from __future__ import annotations
 
 LONGEST_MESSAGE = 1000  # characters
+
+
+def _make_line(message: str) -> str:
+    """The message on one line, of bounded length."""
+    line = " ".join(message.split())
+    return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]} …"
 
 
 class AsterismError(Exception):
@@ -76,6 +83,23 @@ class DocumentError(InputError):
     code = "bad-document"
 
 
+class UnreadableFile(DocumentError):
+    """A file of which no passages can be made."""
+
+    code = "unreadable-file"
+
+    REASONS = ("binary", "encoding", "damaged", "too large", "needs extra", "not known")
+
+    def __init__(self, reason: str, message: str) -> None:
+        """`reason` is one of REASONS; the message, which may quote the file, becomes one line of bounded length."""
+        super().__init__(_make_line(message))
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[type[UnreadableFile], tuple[str, str]]:
+        """Pickle both arguments: another process may have read the file."""
+        return type(self), (self.reason, str(self))
+
+
 class FilterError(InputError):
     """A metadata filter that cannot be used."""
 
@@ -98,8 +122,7 @@ class _QuotingError(AsterismError):
     """An error that quotes files or a library's messages: its own message stays one line of bounded length."""
 
     def __init__(self, message: str) -> None:
-        line = " ".join(message.split())
-        super().__init__(line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]} …")
+        super().__init__(_make_line(message))
 
 
 class CheckpointError(_QuotingError):

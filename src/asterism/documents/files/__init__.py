@@ -1,0 +1,1 @@
+"""From the bytes of one file to passages: formats, encodings and chunks."""

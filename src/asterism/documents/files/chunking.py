@@ -1,0 +1,66 @@
+"""How large passages are, and how many tokens a text has, without a model."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ...errors import SettingError
+from ...settings import Settings, check_whole_number
+
+LEAST, MOST = 8, 100_000  # tokens of a passage
+LONGEST_RUN = 24  # letters that are weighed together: a word may be as long as the file
+TOKEN = 20  # the weight of one token
+
+RUN = re.compile(
+    rf"(?P<latin>[A-Za-z\u00c0-\u024f]{{1,{LONGEST_RUN}}})"
+    rf"|(?P<digits>\d{{1,{LONGEST_RUN}}})"
+    r"|(?P<sign>[^\w\s]|_|[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff])"
+    rf"|(?P<letters>[^\W\d_]{{1,{LONGEST_RUN}}})"
+)
+
+
+@dataclass(frozen=True)
+class Chunking(Settings):
+    """How a file is cut into passages.
+
+    tokens    the most of a passage, as `count_tokens` counts them; a code block stays whole up to four times as many
+    overlap   the most tokens of its predecessor that a passage repeats, in whole sentences or lines, inside a section
+    """
+
+    tokens: int = 200
+    overlap: int = 0
+
+    def __post_init__(self) -> None:
+        """Check both values."""
+        object.__setattr__(self, "tokens", check_whole_number("tokens", self.tokens, LEAST, MOST))
+        object.__setattr__(self, "overlap", check_whole_number("overlap", self.overlap, 0))
+        if self.overlap > self.tokens // 2:
+            raise SettingError(
+                f"overlap is {self.overlap}, expected at most half of tokens ({self.tokens // 2}): "
+                "a passage must not consist of what is repeated"
+            )
+
+
+def count_tokens(text: str) -> int:
+    """About as many tokens as a WordPiece model makes of an English text.
+
+    A word counts 1.1 and 0.15 more for each letter beyond the seventh, a number half of its digits beyond the fourth, a
+    sign and a Chinese, Japanese or Korean character 1; two letters of any other script count 1.
+    """
+    return -(-weigh(text, 0, len(text)) // TOKEN)
+
+
+def weigh(text: str, begin: int, end: int) -> int:
+    """The weight of a span: TOKEN for each token."""
+    return sum(weigh_run(found) for found in RUN.finditer(text, begin, end))
+
+
+def weigh_run(found: re.Match[str]) -> int:
+    """The weight of a word, a number or a sign."""
+    length = found.end() - found.start()
+    if found.lastgroup == "latin":
+        return TOKEN + 2 * (length > 2) + 3 * max(0, length - 7)
+    if found.lastgroup == "digits":
+        return TOKEN if length <= 4 else length * TOKEN // 2
+    return TOKEN if found.lastgroup == "sign" else max(TOKEN, length * TOKEN // 2)
