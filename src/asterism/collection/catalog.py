@@ -305,7 +305,7 @@ def create_catalog(folder: Path, facts: Mapping[str, dict[str, Any]]) -> None:
 
 
 def _end_of(prefix: str) -> str:
-    """The first text, in the order of UTF-8, after all that begin with the prefix; SQLite orders texts by their bytes."""
+    """The first text after all that begin with the prefix; SQLite orders texts by their bytes."""
     return f"{prefix[:-1]}{chr(ord(prefix[-1]) + 1)}"
 
 

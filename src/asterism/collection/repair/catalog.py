@@ -89,7 +89,11 @@ def _rebuild(folder: Path, manifest: dict[str, Any]) -> tuple[dict[str, dict[str
     try:
         with catalog.writing() as edit:
             salvage.copy_documents(edit)
-            facts = {name: dict(value) for name, value in salvage.facts.items() if name in KEPT_FACTS or name.startswith(KEPT_KINDS)}
+            facts = {
+                name: dict(value)
+                for name, value in salvage.facts.items()
+                if name in KEPT_FACTS or name.startswith(KEPT_KINDS)
+            }
             facts |= {name: manifest[name] for name in ("views", "model") if manifest.get(name)}
             facts.setdefault("model", {})
             Facts(facts, str(folder / CATALOG)).read("views", Views.from_json)  # raises if they are lost

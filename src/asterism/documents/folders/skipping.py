@@ -17,7 +17,6 @@ EXPECTED = {
     "index": "it is the index itself",
     "inner link": "a link to something in the same folder",
     "outer link": "a link that leads out of the folder",
-    "unknown format": "not a format that can be read",
     "binary": "not a text",
     "empty": "it has no text",
     "gone": "it went away before it was read",
@@ -29,9 +28,11 @@ BAD = {
     "unreadable folder": "it cannot be listed; what the index has of it stays",
     "unreadable": "the system cannot read it; what the index has of it stays",
     "too large": "larger than a file may be",
+    "encoding": "a text in an unknown encoding",
+    "damaged": "not what its format says",
+    "needs extra": "its format needs packages that are not installed",
+    "not known": "there is no reader of its format",
     "changing": "somebody writes it; what the index has of it stays",
-    "missing package": "its format needs a package that is not installed",
-    "bad content": "not what its format says",
 }
 REASONS = EXPECTED | BAD
 
@@ -49,9 +50,14 @@ class SkippedFile:
         """Whether somebody may have expected it to be read; `strict` refuses these."""
         return self.reason in BAD
 
+    @property
+    def explanation(self) -> str:
+        """The detail, or what the reason means."""
+        return self.detail or REASONS[self.reason]
+
     def to_json(self) -> dict[str, Any]:
         """For `sync --json`."""
-        return {"file": self.file, "reason": self.reason, "detail": self.detail or REASONS[self.reason]}
+        return {"file": self.file, "reason": self.reason, "detail": self.explanation}
 
 
 class Unusable(Exception):

@@ -81,9 +81,7 @@ def _list(root: Path, prefix: str, walk: Walk) -> list[str] | None:
         return None
 
 
-def _look_for_rules(
-    root: Path, prefix: str, above: Ignoring | None, names: list[str], walk: Walk
-) -> Ignoring | None:
+def _look_for_rules(root: Path, prefix: str, above: Ignoring | None, names: list[str], walk: Walk) -> Ignoring | None:
     """The rules that hold in a folder."""
     if GITIGNORE not in names:
         return above

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ...documents.files.reading import find_format
 from ...documents.folders.names import make_stem
 from ...documents.folders.selecting import Selection
 from ...documents.folders.skipping import SkippedFile
@@ -41,9 +40,6 @@ def find_changes(chosen: ChosenFolder, memory: FolderMemory, index: Path) -> Cha
     doubtful, unchanged, present = [], 0, set()
     for found in walk.files:
         file = prefix + found.name
-        if find_format(found.path.name) is None:
-            skipped.append(SkippedFile(file, "unknown format"))
-            continue
         present.add(make_stem(file))
         known = memory.recall(file, folder.chunking)
         if known is None or known.stamp != found.stamp:

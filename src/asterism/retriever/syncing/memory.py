@@ -31,7 +31,7 @@ class KnownFolder:
 
     name: str
     path: str  # escaped
-    chunking: Chunking = Chunking()
+    chunking: Chunking = field(default_factory=Chunking)
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
 

@@ -7,17 +7,19 @@ from dataclasses import dataclass, field
 from ...collection.catalog import CatalogReader
 from ...documents.document import Document
 from ...documents.files.passages import UnreadableFile
-from ...documents.files.reading import read_file
+from ...documents.files.reading import find_format, read_file
 from ...documents.folders.names import find_stem, make_stem
 from ...documents.folders.skipping import SkippedFile, Unusable
 from ...documents.folders.taking import Taken, take_file
 from ...documents.folders.walking import FoundFile
-from ...errors import DocumentError, MissingPackage
+from ...errors import DocumentError
 from .changes import Changes
 from .memory import KnownFile
 from .passages import make_documents
 
 STAYING = ("no permission", "unreadable", "changing")  # reasons that pass: what the index has stays until then
+
+NEEDS_EXTRA = "needs extra"
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ def examine_file(file: str, found: FoundFile, changes: Changes) -> FileChange:
     """Read one file, and compare its content with what is known of it."""
     chunking = changes.chosen.folder.chunking
     try:
-        taken = take_file(found.path)
+        taken = take_file(found.path, find_format(found.path.name) is not None)
     except Unusable as error:
         skipped, stays = SkippedFile(file, error.reason, error.detail), error.reason in STAYING
         return FileChange(file, "skipped", changes.memory.files.get(file) if stays else None, stays, skipped=skipped)
@@ -62,14 +64,14 @@ def _read_passages(file: str, found: FoundFile, taken: Taken, changes: Changes) 
         return FileChange(file, "skipped", known, skipped=SkippedFile(file, reason, detail))
 
     try:
-        content = read_file(found.path.name, taken.data, chunking)
+        if taken.is_binary:
+            return skip("binary", "")
+        content = read_file(file, taken.data, chunking)
         documents = make_documents(file, content)
-    except UnreadableFile as error:
-        return skip("bad content", str(error))
+    except UnreadableFile as error:  # a package may be installed before the next sync
+        return skip(error.reason, str(error).removeprefix(f"{file}: "), error.reason != NEEDS_EXTRA)
     except DocumentError as error:
-        return skip("bad content", str(error))
-    except MissingPackage as error:  # it may be installed before the next sync
-        return skip("missing package", str(error), remember=False)
+        return skip("damaged", str(error))
     if not documents:
         return skip("empty", "")
     held = changes.memory.held.get(make_stem(file), 0)
@@ -81,5 +83,7 @@ def find_own_ids(reader: CatalogReader, stem: str) -> list[str]:
     """The ids of a file's passages; a document that somebody gave such an id, but no such file, is not one of them."""
     ids = [id for id in reader.iterate_ids(f"{stem}#") if find_stem(id) == stem]
     numbers = reader.find_numbers(ids)
-    files = {document.id: document.metadata.get("file") for document in reader.documents(list(numbers.values())).values()}
+    files = {
+        document.id: document.metadata.get("file") for document in reader.documents(list(numbers.values())).values()
+    }
     return [id for id in ids if isinstance(file := files.get(id), str) and make_stem(file) == stem]

@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from ...collection.collection import Collection
 from ...collection.writer import CollectionWriter
 from ...documents.document import Document
 from ...documents.folders.names import make_stem
-from ...documents.folders.skipping import SkippedFile
-from ...errors import UnreadableFile
+from ...documents.folders.skipping import SkippedFile, count_reasons
+from ...errors import BadFiles, InputError
 from ...representations import Representations
 from .changes import Changes, find_changes
 from .folders import Wishes, choose_folders, find_known_folders
@@ -27,7 +28,6 @@ Encode = Callable[[CollectionWriter, Sequence[Document]], Representations]
 FilesProgress = Callable[[int, int], None]  # files that are done, and how many there are
 
 MOST_FACTS = 1000  # files of one commit
-SHOWN = 5  # bad files in an error message
 
 
 @dataclass
@@ -82,6 +82,19 @@ def plan_changes(collection: Collection, given: Sequence[str | os.PathLike[str]]
     return [find_changes(one, memory, collection.path) for one, memory in zip(chosen, memories, strict=True)]
 
 
+def preview_folders(given: Sequence[str | os.PathLike[str]], wishes: Wishes, index: Path, strict: bool) -> None:
+    """Refuse folders without any file, before an index of them is made; with `strict`, also bad files."""
+    chosen = choose_folders(given, [], wishes)
+    changes = [find_changes(one, FolderMemory(), index) for one in chosen]
+    if not any(one.doubtful for one in changes):
+        skipped = count_reasons(one for folder in changes for one in folder.skipped)
+        why = ", ".join(f"{count:,} {reason}" for reason, count in skipped.items()) or "nothing is there"
+        named = ", ".join(str(one.path) for one in chosen)
+        raise InputError(f"{named}: no file to read, expected at least one ({why})")
+    if strict:
+        refuse_bad_files(preview_changes(changes))
+
+
 def preview_changes(changes: Sequence[Changes]) -> SyncReport:
     """What a sync would do: every file that may have changed is read, and nothing is written."""
     tally = _Tally()
@@ -96,11 +109,9 @@ def preview_changes(changes: Sequence[Changes]) -> SyncReport:
 
 
 def refuse_bad_files(report: SyncReport) -> None:
-    """Raise UnreadableFile if files were skipped that somebody may have expected to be read."""
-    if bad := report.bad:
-        named = "; ".join(f"{one.file}: {one.detail or one.reason}" for one in bad[:SHOWN])
-        more = f"; and {len(bad) - SHOWN:,} more" if len(bad) > SHOWN else ""
-        raise UnreadableFile(f"{len(bad):,} files cannot be read, expected none: {named}{more}: nothing was changed")
+    """Raise BadFiles if files were skipped that somebody may have expected to be read."""
+    if report.bad:
+        raise BadFiles([(one.file, one.explanation) for one in report.bad])
 
 
 def apply_changes(
