@@ -15,7 +15,7 @@ from .folder_files import (
     make_wishes,
     sync_folders,
 )
-from .index import print_report
+from .index import check_files, print_report
 from .inputs import CheckedInputs, check_inputs, split_inputs
 from .options import Folder, Inputs, Json, Model, Quiet, Wait, describe_option
 from .output import print_note
@@ -60,6 +60,8 @@ def add(
         sources, folders = split_inputs(inputs)
         wishes = make_wishes(include, exclude, chunk_tokens, overlap)
         with check_inputs(sources, quiet, existing) as documents:
+            if folders:
+                check_files(folders, wishes, folder, strict=False)
             files = sync_folders(retriever, folders, wishes, quiet, strict, wait) if folders else None
             counts = _add(retriever, documents, update, skip_existing, wait, quiet)
             skipped, passages = len(documents) - counts.total, 0 if files is None else files.passages

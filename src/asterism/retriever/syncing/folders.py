@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...documents.files.chunking import Chunking
-from ...documents.folders.names import escape_path, unescape_name
+from ...documents.folders.names import escape_name, escape_path, unescape_name
 from ...documents.folders.selecting import Selection
 from ...errors import InputError
 from .memory import KnownFolder
@@ -91,10 +91,10 @@ def _find_known(folder: KnownFolder) -> Path:
 
 def name_folder(path: Path, taken: Sequence[str]) -> str:
     """The shortest end of the path such that no file's name can be that of another folder's file."""
-    parts = [part for part in escape_path(path).split("/") if part] or ["root"]
+    parts = [escape_name(part) for part in path.parts[1:]] or ["root"]
     for length in range(1, len(parts) + 1):
-        name = "/".join(parts[-length:]).strip()
-        if name and not any(_overlap(name, other) for other in taken):
+        name = "/".join(parts[-length:])
+        if not any(_overlap(name, other) for other in taken):
             return name
     number = 2
     while any(_overlap(f"{parts[-1]}~{number}", other) for other in taken):

@@ -83,16 +83,20 @@ def plan_changes(collection: Collection, given: Sequence[str | os.PathLike[str]]
 
 
 def preview_folders(given: Sequence[str | os.PathLike[str]], wishes: Wishes, index: Path, strict: bool) -> None:
-    """Refuse folders without any file, before an index of them is made; with `strict`, also bad files."""
+    """Refuse folders without any file that can be read, before an index of them is made; with `strict`, bad files."""
     chosen = choose_folders(given, [], wishes)
     changes = [find_changes(one, FolderMemory(), index) for one in chosen]
-    if not any(one.doubtful for one in changes):
-        skipped = count_reasons(one for folder in changes for one in folder.skipped)
-        why = ", ".join(f"{count:,} {reason}" for reason, count in skipped.items()) or "nothing is there"
-        named = ", ".join(str(one.path) for one in chosen)
-        raise InputError(f"{named}: no file to read, expected at least one ({why})")
     if strict:
         refuse_bad_files(preview_changes(changes))
+    read = (examine_file(file, found, folder) for folder in changes for file, found in folder.doubtful)
+    skipped = [one for folder in changes for one in folder.skipped]
+    for change in read:  # usually the first file is one that can be read
+        if change.skipped is None:
+            return
+        skipped.append(change.skipped)
+    why = ", ".join(f"{count:,} {reason}" for reason, count in count_reasons(skipped).items()) or "nothing is there"
+    named = ", ".join(str(one.path) for one in chosen)
+    raise InputError(f"{named}: no file that can be read, expected at least one ({why})")
 
 
 def preview_changes(changes: Sequence[Changes]) -> SyncReport:
