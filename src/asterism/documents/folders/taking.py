@@ -52,12 +52,17 @@ def take_file(path: Path, has_format: bool) -> Taken:
     raise Unusable("changing")
 
 
+def describe_size(size: int) -> str:
+    """Why a file is too large."""
+    return f"it has {size:,} bytes, expected at most {LARGEST_FILE:,}"
+
+
 def _read(path: Path, has_format: bool) -> tuple[Stamp, bytes, Stamp]:
     """The bytes, and the stamps before and after they were read."""
     with open(open_regular(path), "rb") as file:
         before = Stamp.from_status(os.fstat(file.fileno()))
         if before.size > LARGEST_FILE:
-            raise Unusable("too large", f"it has {before.size:,} bytes, expected at most {LARGEST_FILE:,}")
+            raise Unusable("too large", describe_size(before.size))
         data = file.read(min(before.size, HEAD))
         if has_format or before.size <= PROBED or b"\0" not in data:
             data += file.read(before.size - len(data))  # with a size, because a growing file has no end

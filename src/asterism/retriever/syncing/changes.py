@@ -8,6 +8,7 @@ from pathlib import Path
 from ...documents.folders.names import make_stem
 from ...documents.folders.selecting import Selection
 from ...documents.folders.skipping import SkippedFile
+from ...documents.folders.taking import LARGEST_FILE, describe_size
 from ...documents.folders.walking import FoundFile, Walk, walk_folder
 from ...errors import InputError
 from .folders import ChosenFolder
@@ -40,6 +41,9 @@ def find_changes(chosen: ChosenFolder, memory: FolderMemory, index: Path) -> Cha
     doubtful, unchanged, present = [], 0, set()
     for found in walk.files:
         file = prefix + found.name
+        if found.stamp.size > LARGEST_FILE:
+            skipped.append(SkippedFile(file, "too large", describe_size(found.stamp.size)))
+            continue
         present.add(make_stem(file))
         known = memory.recall(file, folder.chunking)
         if known is None or known.stamp != found.stamp:
