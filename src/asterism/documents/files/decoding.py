@@ -26,37 +26,37 @@ NOT_IN_TEXTS = bytes([*range(1, 8), *range(14, 27), *range(28, 32), 127])  # bac
 NOT_ASCII = re.compile(rb"[^\n]{0,4096}[\x80-\xff][^\n]{0,4096}")
 
 
-def decode_text(name: str, data: bytes) -> tuple[str, str | None]:
+def decode_text(data: bytes) -> tuple[str, str | None]:
     """The text with newlines only, and its encoding if it is not UTF-8."""
     for mark, encoding in MARKS:
         if data.startswith(mark):
-            return _decode_marked(name, data, mark, encoding)
+            return _decode_marked(data, encoding)
     if b"\0" in data:
-        return _decode_unmarked_utf16(name, data)
+        return _decode_unmarked_utf16(data)
     if len(data.translate(None, NOT_IN_TEXTS)) < 0.95 * len(data):
-        raise _refuse_binary(name)
+        raise _refuse_binary()
     try:
         return _unify_newlines(data.decode("utf-8")), None
     except UnicodeDecodeError:
-        text, found = _decode_other(name, data)
+        text, found = _decode_other(data)
         return _unify_newlines(text), found
 
 
-def _decode_marked(name: str, data: bytes, mark: bytes, encoding: str) -> tuple[str, str | None]:
+def _decode_marked(data: bytes, encoding: str) -> tuple[str, str | None]:
     try:
         text = data.decode("utf-8-sig" if encoding == "utf-8" else encoding)
     except UnicodeDecodeError as error:
         raise UnreadableFile(
             "encoding",
-            f"{name}: it begins with the mark of {encoding.upper()}, but byte {error.start:,} does not follow it: "
+            f"it begins with the mark of {encoding.upper()}, but byte {error.start:,} does not follow it: "
             "save it as UTF-8",
         ) from error
     if "\0" in text:
-        raise _refuse_binary(name)
+        raise _refuse_binary()
     return _unify_newlines(text), None if encoding == "utf-8" else encoding
 
 
-def _decode_unmarked_utf16(name: str, data: bytes) -> tuple[str, str]:
+def _decode_unmarked_utf16(data: bytes) -> tuple[str, str]:
     """UTF-16 of mostly Latin text: every second byte is NUL."""
     even, odd = data[:SAMPLE:2].count(0), data[1:SAMPLE:2].count(0)
     half = min(len(data), SAMPLE) / 2
@@ -66,11 +66,11 @@ def _decode_unmarked_utf16(name: str, data: bytes) -> tuple[str, str]:
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
-        raise _refuse_binary(name)
+        raise _refuse_binary()
     return _unify_newlines(text), encoding
 
 
-def _decode_other(name: str, data: bytes) -> tuple[str, str]:
+def _decode_other(data: bytes) -> tuple[str, str]:
     """The text and the encoding of bytes that are not UTF-8."""
     lenient = data.decode("utf-8", "replace")
     bad = lenient.count("\ufffd")
@@ -81,17 +81,23 @@ def _decode_other(name: str, data: bytes) -> tuple[str, str]:
             return data.decode(encoding), _name_encoding(encoding, data)
         except UnicodeDecodeError:
             continue
-    raise UnreadableFile("encoding", f"{name}: neither UTF-8 nor another known encoding: save it as UTF-8")
+    raise UnreadableFile("encoding", "neither UTF-8 nor another known encoding: save it as UTF-8")
+
+
+def find_codec(name: str) -> str | None:
+    """Python's name of an encoding of texts; None for one that is not known, or is no such encoding."""
+    try:
+        codec = codecs.lookup(name).name
+    except (LookupError, ValueError):
+        return None
+    return codec if ALLOWED.match(codec.replace("-", "")) else None
 
 
 def _find_declared(data: bytes) -> list[str]:
     """What the file itself says at its beginning: an HTML page, an XML document, a source file."""
     found = DECLARED.search(data[:1024])
-    try:
-        encoding = codecs.lookup(found[1].decode("ascii")).name if found else ""
-    except LookupError:
-        return []
-    return [encoding] if ALLOWED.match(encoding.replace("-", "")) else []
+    codec = find_codec(found[1].decode("ascii")) if found else None
+    return [codec] if codec else []
 
 
 def _detect(data: bytes) -> list[str]:
@@ -128,5 +134,5 @@ def _unify_newlines(text: str) -> str:
     return text.replace("\r", " " if "\n" in text else "\n")
 
 
-def _refuse_binary(name: str) -> UnreadableFile:
-    return UnreadableFile("binary", f"{name}: not a text, and of no format that can be read: leave it out")
+def _refuse_binary() -> UnreadableFile:
+    return UnreadableFile("binary", "not a text, and of no format that can be read: leave it out")

@@ -78,7 +78,7 @@ NAMES = {
 }
 # Documents that people expect to be read: for these the answer is not that they are binary.
 WITHOUT_READER = {
-    *("doc", "dot", "ppt", "odt", "odp", "rtf", "pages", "numbers", "key", "mobi", "azw3", "djvu", "ps", "msg", "mbox"),
+    *("doc", "ppt", "odt", "odp", "rtf", "pages", "numbers", "mobi", "azw3", "djvu", "ps", "msg", "mbox"),
     *("zip", "tar", "tgz", "7z", "rar", "bz2", "xz", "zst"),
 }
 WHOLE_FILES = {"text", "markdown", "rst", "html", "csv", "tsv", "json", "jsonl", "notebook"}
