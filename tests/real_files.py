@@ -31,9 +31,9 @@ def _find_files() -> Iterator[Path]:
             for name in sorted(files):
                 path = Path(folder) / name
                 known = path.suffix in SUFFIXES or not path.suffix
-                if known and not name.startswith(".") and path.is_file() and not path.is_symlink():
-                    if 0 < path.stat().st_size <= LARGEST:
-                        yield path
+                usual = known and not name.startswith(".") and path.is_file() and not path.is_symlink()
+                if usual and 0 < path.stat().st_size <= LARGEST:
+                    yield path
 
 
 def collect_files(target: Path, count: int) -> dict[str, int]:

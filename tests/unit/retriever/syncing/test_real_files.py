@@ -58,7 +58,7 @@ def run_through(
     with Retriever.create(tmp_path / "x.ast", policy=FLAT, **made) as retriever:
         first = retriever.sync([root])
         assert sum(numbers.values()) == count
-        assert first.read + len([one for one in first.skipped]) == count + bad
+        assert first.read + len(first.skipped) == count + bad
         edit_files(root, *edits, seed=3)
         changed, deleted, moved = edits
         second = retriever.sync([root])

@@ -121,7 +121,7 @@ def test_other_folders_are_not_touched(retriever: Retriever, notes: Path, tmp_pa
 
 def test_a_document_with_the_id_of_a_passage_is_an_error(retriever: Retriever, notes: Path) -> None:
     retriever.add([Document("notes/a.md#1", "my own document")])
-    with pytest.raises(DocumentError, match="another document with the id 'notes/a.md#1'"):
+    with pytest.raises(DocumentError, match=r"another document with the id 'notes/a\.md#1'"):
         retriever.sync([notes])
     retriever.delete(["notes/a.md#1"])
     assert retriever.sync([notes]).read == 3
