@@ -181,3 +181,27 @@ def test_watch_follows_changes_until_ctrl_c(index: Path, notes: Path) -> None:
     assert errors.endswith("asterism: stopped\n")
     assert set(ids(index)) == {"notes/a.md#1", "notes/new.md#1"}
     assert run("check", index, "-q").code == 0
+
+
+def test_ctrl_c_leaves_a_whole_index_that_goes_on(index: Path, notes: Path) -> None:
+    for i in range(400):
+        (notes / f"{i}.md").write_text(f"Number {i}. " + "Some words about herons. " * 200)
+    process = subprocess.Popen(
+        [COMMAND, "sync", str(index), "-q"],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    before = len(ids(index))
+    while process.poll() is None and len(ids(index)) == before:
+        pass  # until the first commit
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (130, "asterism: stopped\n")
+    assert run("check", index, "-q").code == 0
+    assert before < len(ids(index))
+    run("sync", index, "-q")
+    assert {id.partition("#")[0] for id in ids(index)} == {f"notes/{path.name}" for path in notes.iterdir()} - {
+        "notes/broken.md"
+    }

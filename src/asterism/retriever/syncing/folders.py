@@ -13,6 +13,8 @@ from ...documents.folders.selecting import Selection
 from ...errors import InputError
 from .memory import KnownFolder
 
+LONGEST_NAME = 150  # characters
+
 PathLike = str | os.PathLike[str]
 
 
@@ -94,6 +96,9 @@ def name_folder(path: Path, taken: Sequence[str]) -> str:
     parts = [escape_name(part) for part in path.parts[1:]] or ["root"]
     for length in range(1, len(parts) + 1):
         name = "/".join(parts[-length:])
+        if len(name) > LONGEST_NAME:  # every id of the folder must begin with it
+            parts[-1] = parts[-1][: LONGEST_NAME // 2]
+            break
         if not any(_overlap(name, other) for other in taken):
             return name
     number = 2

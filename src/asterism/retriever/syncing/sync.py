@@ -108,7 +108,7 @@ def preview_changes(changes: Sequence[Changes]) -> SyncReport:
             tally.note(replace(change, documents=[]))
             tally.passages += len(change.documents)
             tally.removed += _leaves(change, folder)
-        tally.removed += len(folder.removed)
+        tally.removed += sum(folder.memory.held.get(stem, 0) > 0 for stem in folder.removed)
     return tally.report(changes, dry_run=True)
 
 
@@ -207,7 +207,8 @@ class _Applying:
         parts = list(self._split(change.documents))
         if len(self._batch.documents) + len(change.documents) > self._collection.policy.batch_documents:
             self._commit()
-        self._batch.removed += self._find_ids(make_stem(change.file))
+        if change.outcome != "new":
+            self._batch.removed += self._find_ids(make_stem(change.file))
         for i, part in enumerate(parts or [[]]):
             self._batch.documents += part
             self._characters += sum(len(document.text) for document in part)

@@ -20,6 +20,7 @@ from asterism.retriever.syncing.folders import name_folder
         ("/y/b", ["b/docs"], "y/b"),  # b/docs/x could be a file of both
         ("/", [], "root"),
         ("/docs", ["docs"], "docs~2"),
+        ("/" + "x" * 255, [], "x" * 75 + "~2"),
         ("/docs", ["docs", "docs~2"], "docs~3"),
     ],
 )
