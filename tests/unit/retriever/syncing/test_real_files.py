@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from asterism import EncoderSettings, Policy, Retriever
+from asterism import EncoderSettings, Policy, Retriever, TermCounting
 from tests import layouts
 from tests.real_files import add_bad_files, collect_files
 
@@ -47,13 +47,14 @@ def assert_equal(ours: Retriever, fresh: Retriever, methods: tuple[str, ...]) ->
 
 
 def run_through(
-    tmp_path: Path, count: int, edits: tuple[int, int, int], methods: tuple[str, ...], **made: object
+    tmp_path: Path, count: int, edits: tuple[int, int, int], methods: tuple[str, ...], **given: object
 ) -> None:
     root = tmp_path / "files"
+    made = {"policy": FLAT, "counting": TermCounting(language="en"), **given}  # the first files would decide otherwise
     numbers = collect_files(root, count)
     bad = add_bad_files(root)
     assert bad == 20
-    with Retriever.create(tmp_path / "x.ast", policy=FLAT, **made) as retriever:
+    with Retriever.create(tmp_path / "x.ast", **made) as retriever:
         first = retriever.sync([root])
         assert sum(numbers.values()) == count
         assert first.read + len(first.skipped) == count + bad
@@ -70,7 +71,7 @@ def run_through(
         seconds = time.perf_counter() - begin
         assert (opened, third.changed) == ([], False)
         assert seconds < 2
-        with Retriever.create(tmp_path / "y.ast", policy=FLAT, **made) as fresh:
+        with Retriever.create(tmp_path / "y.ast", **made) as fresh:
             fresh.sync([root])
             assert_equal(retriever, fresh, methods)
 
