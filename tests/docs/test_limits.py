@@ -8,6 +8,7 @@ from asterism import settings
 from asterism.collection import filter_parsing, segment_maker
 from asterism.collection.policy import Policy
 from asterism.documents import chunks, document, texts
+from asterism.documents.files import chunking, html, notebooks, packing, pdf, unzipping
 from asterism.files import bounded_lines
 from asterism.views.lexical import writer as lexical_writer
 
@@ -32,6 +33,12 @@ STATED = [
     ("howto.md", f"(`author.name`) up to {document.LONGEST_NAME:,} characters"),
     ("howto.md", f"Below {POLICY.flat_tokens:,} vectors"),
     ("howto.md", f"index of up to {POLICY.verified_bytes >> 30} GB"),
+    ("howto.md", f"A passage has up to {chunking.Chunking().tokens} tokens"),
+    ("howto.md", f"whole up to {packing.WHOLE} times the limit"),
+    ("howto.md", f"the first {notebooks.LONGEST_OUTPUT:,} characters of an output"),
+    ("howto.md", f"more than {unzipping.MOST_BYTES >> 20} MiB unzipped"),
+    ("howto.md", f"a page of more than {html.LONGEST_PARSED:,} characters"),
+    ("howto.md", f"a PDF that takes longer than {pdf.MOST_SECONDS} seconds"),
     ("format.md", f"leaves {POLICY.flat_tokens:,} vectors or more"),
     ("format.md", f"2^{POLICY.most_flat_tokens.bit_length() - 1} vectors at the latest"),
     ("format.md", f"whenever there are {POLICY.most_segments} segments"),

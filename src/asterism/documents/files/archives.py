@@ -27,6 +27,8 @@ def open_archive(data: bytes) -> zipfile.ZipFile:
                 while block := stream.read(BLOCK):
                     size += len(block)
                     check_size(size)
+    except UnreadableFile:  # which is a ValueError too
+        raise
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
         # NotImplementedError: unusual compression; RuntimeError: a password
         raise UnreadableFile("damaged", f"not a complete archive that can be opened ({error}): get it again") from error

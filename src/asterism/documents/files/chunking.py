@@ -12,13 +12,13 @@ LEAST, MOST = 8, 100_000  # tokens of a passage
 LONGEST_RUN = 24  # letters that are weighed together: a word may be as long as the file
 TOKEN = 20  # the weight of one token
 
-_LATIN = r"A-Za-z\u00c0-\u024f"
+_CAPITALS, _SMALL = r"A-Z\u00c0-\u00de", r"a-z\u00df-\u024f"
 _SINGLE = r"\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"  # Chinese, Japanese, Korean
 _KINDS = {
-    "latin": rf"[{_LATIN}]{{1,{LONGEST_RUN}}}",
+    "latin": rf"[{_CAPITALS}]?[{_SMALL}]{{1,{LONGEST_RUN - 1}}}|[{_CAPITALS}]{{1,{LONGEST_RUN}}}",
     "digits": rf"\d{{1,{LONGEST_RUN}}}",
     "sign": rf"[^\w\s]|_|[{_SINGLE}]",
-    "letters": rf"[^\W\d_{_LATIN}{_SINGLE}]{{1,{LONGEST_RUN}}}",
+    "letters": rf"[^\W\d_{_CAPITALS}{_SMALL}{_SINGLE}]{{1,{LONGEST_RUN}}}",
 }
 RUN = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _KINDS.items()))
 _RUNS = {kind: re.compile(pattern) for kind, pattern in _KINDS.items()}
@@ -56,8 +56,9 @@ class Chunking(Settings):
 def count_tokens(text: str) -> int:
     """About as many tokens as a WordPiece model makes of an English text.
 
-    A word counts 1.1 and 0.15 more for each letter beyond the seventh, a number half of its digits beyond the fourth, a
-    sign and a Chinese, Japanese or Korean character 1; two letters of any other script count 1.
+    A word counts 1.1 and 0.15 more for each letter beyond the seventh, and each word of a name like this: camelCase. A
+    number of up to four digits counts 1, a longer one half of its digits. A sign and a Chinese, Japanese or Korean
+    character count 1, two letters of any other script 1.
     """
     return -(-weigh(text, 0, len(text)) // TOKEN)
 

@@ -19,6 +19,8 @@ CANDIDATES = (
     *("cp1252", "cp1250", "cp1251", "koi8_r", "cp1253", "cp1254", "cp1255", "cp1256"),
     *("cp932", "euc_jp", "gb18030", "big5", "euc_kr"),
 )
+WITH_ERRORS = "utf-8 with errors"  # each is read as one replacement character
+MOST_ERRORS = 0.02  # of all bytes
 SAMPLE = 1 << 16  # bytes
 DECLARED = re.compile(rb"(?:charset|coding|encoding)\s*[=:]\s*[\"']?([A-Za-z0-9_.:-]{1,40})")
 ALLOWED = re.compile(r"cp\d+|(?:iso)?8859|iso2022|koi8|mac|big5|gb|hz|euc|shift|johab|latin|tis|kz|ascii")
@@ -75,12 +77,14 @@ def _decode_other(data: bytes) -> tuple[str, str]:
     lenient = data.decode("utf-8", "replace")
     bad = lenient.count("\ufffd")
     if len(lenient) - len(lenient.encode("ascii", "ignore")) >= 5 * bad:  # four of five sequences are right
-        return lenient, "utf-8 with errors"
+        return lenient, WITH_ERRORS
     for encoding in (*_find_declared(data), *_detect(data)):
         try:
             return data.decode(encoding), _name_encoding(encoding, data)
         except UnicodeDecodeError:
             continue
+    if bad <= MOST_ERRORS * len(data):  # a few stray bytes in a text that is otherwise ASCII
+        return lenient, WITH_ERRORS
     raise UnreadableFile("encoding", "neither UTF-8 nor another known encoding: save it as UTF-8")
 
 

@@ -24,6 +24,7 @@ BLOCKS = frozenset(
     )
 )
 CELLS = frozenset(("td", "th"))
+INNER = frozenset(("p", "div"))  # around the words of a cell, they do not end its row
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 TIGHT = frozenset(("li", "tr", "dt", "dd", "br", "option"))  # follow their neighbours on the next line
 MOST_RESUMED = 8  # times that reading goes on after a tag without end
@@ -62,6 +63,7 @@ class HtmlReader(HTMLParser):
         self._first = self._last = 0  # lines of the words
         self._block = ""  # the tag that the words belong to
         self._pre = False
+        self._cell = self._fresh = False  # in a cell of a table; before its first word
 
     def read(self, text: str) -> bool:
         """Read a whole page; whether it ended in what is hidden."""
@@ -86,11 +88,14 @@ class HtmlReader(HTMLParser):
             self._depth += tag == self._inside
         elif tag in self._hidden:
             self._inside, self._depth = tag, 1
-        elif tag in BLOCKS:
+        elif tag in CELLS:
+            self._cell = self._fresh = True
+            if any(word.strip() for word in self._words):
+                self._words.append(" | ")
+        elif tag in BLOCKS and not (self._fresh and tag in INNER):
             self._flush(tag)
+            self._cell = self._cell and tag in INNER
             self._pre = tag == "pre" or (self._pre and tag not in HEADINGS)
-        elif tag in CELLS and any(word.strip() for word in self._words):
-            self._words.append(" | ")
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """A tag that has no content: `<br/>`."""
@@ -102,8 +107,9 @@ class HtmlReader(HTMLParser):
         if self._inside:
             self._depth -= tag == self._inside
             self._inside = self._inside if self._depth else ""
-        elif tag in BLOCKS:
+        elif tag in BLOCKS and not (self._cell and tag in INNER):
             self._flush("")
+            self._cell = False
             self._pre = self._pre and tag != "pre"
 
     def handle_data(self, data: str) -> None:
@@ -114,6 +120,7 @@ class HtmlReader(HTMLParser):
         self._first = self._first or begin
         if data.strip():
             self._last = self.getpos()[0] + data.rstrip().count("\n")
+            self._fresh = False
         self._words.append(data)
 
     def handle_entityref(self, name: str) -> None:

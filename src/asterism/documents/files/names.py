@@ -17,7 +17,7 @@ SUFFIXES = {
     "pdf": "pdf",
     "docx": "docx docm",
     "pptx": "pptx pptm",
-    "spreadsheet": "xlsx xlsm xlsb xls ods",
+    "xlsx": "xlsx xlsm",
     "epub": "epub",
     "email": "eml",
     "parquet": "parquet",
@@ -78,11 +78,28 @@ NAMES = {
 }
 # Documents that people expect to be read: for these the answer is not that they are binary.
 WITHOUT_READER = {
-    *("doc", "ppt", "odt", "odp", "rtf", "pages", "numbers", "mobi", "azw3", "djvu", "ps", "msg", "mbox"),
+    *(
+        "doc",
+        "ppt",
+        "xls",
+        "xlsb",
+        "odt",
+        "odp",
+        "ods",
+        "rtf",
+        "pages",
+        "numbers",
+        "mobi",
+        "azw3",
+        "djvu",
+        "ps",
+        "msg",
+        "mbox",
+    ),
     *("zip", "tar", "tgz", "7z", "rar", "bz2", "xz", "zst"),
 }
 WHOLE_FILES = {"text", "markdown", "rst", "html", "csv", "tsv", "json", "jsonl", "notebook"}
-RICH = {"pdf", "docx", "pptx", "spreadsheet", "epub", "email", "parquet"}
+RICH = {"pdf", "docx", "pptx", "xlsx", "epub", "email", "parquet"}
 CODE = SUFFIXES.keys() - WHOLE_FILES - RICH
 
 _FORMATS = {suffix: format for format, suffixes in SUFFIXES.items() for suffix in suffixes.split()}

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
+from contextlib import closing
+from threading import Lock
 from typing import Any
 
 from ...errors import UnreadableFile
@@ -15,42 +18,38 @@ from .source import SourceWriter, clean_text
 from .text import split_paragraphs
 
 MOST_PAGES = 20_000
+MOST_SECONDS = 120  # after which no further page is begun
+ONE_AT_A_TIME = Lock()  # PDFium does not work in several threads
 HYPHEN = re.compile("(?<=\\w)[\u00ad\ufffe\x02]\\s*")  # PDFium's marks of words that go on in the next line
 LEADERS = re.compile(r"(?: ?\.){4,}")  # dots between a title and its page
 FIELDS = {"Title": "title", "Author": "author", "Subject": "subject", "Keywords": "keywords"}
 
 
 def read_pdf(data: bytes, chunking: Chunking) -> Iterator[Passage]:
-    """The passages of each page; a file with a password, or of pictures alone, has none."""
+    """The passages of each page; a file of pictures alone has none."""
     import pypdfium2
 
-    document = pypdfium2.PdfDocument(data)
-    try:
+    writer, sections = SourceWriter(), []
+    with ONE_AT_A_TIME, closing(pypdfium2.PdfDocument(data)) as document:
         if len(document) > MOST_PAGES:
             raise UnreadableFile("too large", f"{len(document):,} pages, expected at most {MOST_PAGES:,}: split it")
         metadata = _read_metadata(document)
         title = metadata.get("title")
-        writer, sections = SourceWriter(), []
+        deadline = time.monotonic() + MOST_SECONDS
         for number in range(len(document)):
+            if time.monotonic() > deadline:  # a small file can have pages that take forever
+                why = f"{number:,} of {len(document):,} pages took more than {MOST_SECONDS} seconds: split it"
+                raise UnreadableFile("too large", why)
             text = _read_page(document, number)
             begin, _ = writer.add(text, Place(page=number + 1))
             pieces = [Piece(begin + p.begin, begin + p.end) for p in split_paragraphs(text, 0, len(text))]
             sections.append(Section((title,) if title else (), pieces, metadata))
-    finally:
-        document.close()
     return pack_passages(writer.finish(), sections, chunking)
 
 
 def _read_page(document: Any, number: int) -> str:
-    page = document[number]
-    try:
-        text = page.get_textpage()
-        try:
-            found: str = text.get_text_range()
-        finally:
-            text.close()
-    finally:
-        page.close()
+    with closing(document[number]) as page, closing(page.get_textpage()) as text:
+        found: str = text.get_text_range()
     found = found.replace("\r\n", "\n").replace("\r", "\n")
     return clean_text(LEADERS.sub(" …", HYPHEN.sub("", found)))
 

@@ -21,7 +21,7 @@ from .parquet import read_parquet
 from .passages import HEADINGS, FileContent, Passage
 from .pdf import read_pdf
 from .rst import read_rst
-from .spreadsheets import read_spreadsheet
+from .spreadsheets import read_xlsx
 from .tables import read_csv, read_tsv
 from .text import read_text
 from .unzipping import check_size, unzip
@@ -48,7 +48,7 @@ BYTES_READERS: dict[str, BytesReader] = {
     "pdf": read_pdf,
     "docx": read_docx,
     "pptx": read_pptx,
-    "spreadsheet": read_spreadsheet,
+    "xlsx": read_xlsx,
     "epub": read_epub,
     "email": read_email,
     "parquet": read_parquet,

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from .passages import Place
+from .unzipping import check_size
 
 NEWLINE = re.compile(r"\n")
 SURROGATES = re.compile("[\ud800-\udfff]")
@@ -73,6 +74,7 @@ class SourceWriter:
         self._starts.append(begin)
         self._places.append(place)
         self._length = begin + len(text)
+        check_size(self._length)  # a file can repeat what it has once: a name in every row, a string in every cell
         return begin, self._length
 
     def finish(self) -> Source:

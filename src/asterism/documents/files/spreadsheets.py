@@ -1,49 +1,49 @@
-"""Spreadsheets: each row of a sheet is a passage, and the places are rows."""
+"""Excel's spreadsheets: each row of a sheet is a passage, and the places are rows."""
 
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from ...errors import UnreadableFile
 from .archives import open_archive
 from .chunking import Chunking
 from .passages import HEADINGS, Passage, Place
 from .tables import Row, name_columns, pack_rows
 
-MOST_CELLS = 1 << 24  # of a sheet: a cell at its far corner makes it large
-ZIP = b"PK"
 
-
-def read_spreadsheet(data: bytes, chunking: Chunking) -> Iterator[Passage]:
+def read_xlsx(data: bytes, chunking: Chunking) -> Iterator[Passage]:
     """The passages of all sheets; a title begins with the name of its sheet."""
-    if data.startswith(ZIP):  # all but the format of before 2007
-        open_archive(data).close()
-    from python_calamine import CalamineWorkbook
+    open_archive(data).close()
+    import openpyxl
 
-    with CalamineWorkbook.from_filelike(io.BytesIO(data)) as workbook:
-        for name in workbook.sheet_names:
-            for passage in _read_sheet(workbook.get_sheet_by_name(name), chunking):
-                yield replace(passage, title=HEADINGS.join(filter(None, (name, passage.title))))
+    with warnings.catch_warnings():  # parts of Excel that have no text
+        warnings.simplefilter("ignore")
+        workbook = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+        for sheet in workbook.worksheets:
+            for passage in _read_sheet(sheet, chunking):
+                yield replace(passage, title=HEADINGS.join(filter(None, (sheet.title, passage.title))))
 
 
 def _read_sheet(sheet: Any, chunking: Chunking) -> Iterator[Passage]:
-    if sheet.total_height * sheet.total_width > MOST_CELLS:
-        raise UnreadableFile("too large", f"a sheet of more than {MOST_CELLS:,} cells, expected at most that: split it")
-    top = sheet.start[0] if sheet.start else 0
+    sheet.reset_dimensions()  # a file may say that a sheet is larger than it is
     rows: list[Row] = []
-    for number, cells in enumerate(sheet.to_python(skip_empty_area=True), top + 1):
+    for number, cells in enumerate(sheet.iter_rows(values_only=True), 1):
         texts = [_write_cell(cell) for cell in cells]
         if any(texts):
             rows.append((texts, Place(number, number)))
+    empty = min((next(i for i, text in enumerate(texts) if text) for texts, _ in rows), default=0)
+    rows = [(texts[empty:], place) for texts, place in rows]
     columns = name_columns(rows[0][0]) if rows else []
     return pack_rows(columns, rows[1:] if rows and columns == rows[0][0] else rows, chunking)
 
 
 def _write_cell(cell: Any) -> str:
     """A cell as a text: whole numbers without a point, dates in ISO 8601."""
+    if cell is None:
+        return ""
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
         cell = int(cell)
     return cell.isoformat() if hasattr(cell, "isoformat") else str(cell).strip()
