@@ -18,19 +18,19 @@ from tests.faults.children import in_child
 from tests.unit.retriever.syncing.contents import content_afresh, content_of
 
 POLICY = Policy(batch_documents=5, most_segments=4)  # files of several commits, and merges, are killed too
-MOST_FILES = 20
+MOST_FILES = 10
 VERSION = re.compile(r"version(\d+) of (\S+)")
 
 
 class ChangingFolder:
-    """Files of one to forty passages, of which each says its file and version."""
+    """Files of one to twelve passages, of which each says its file and version."""
 
     def __init__(self, root: Path, rng: random.Random) -> None:
         self.root = root
         self._rng = rng
         self._version = 0
         root.mkdir()
-        for _ in range(12):
+        for _ in range(8):
             self._write(self._new_name())
 
     def change(self) -> None:
@@ -55,7 +55,7 @@ class ChangingFolder:
 
     def _write(self, file: Path) -> None:
         self._version += 1
-        size = self._rng.choice([1, 1, 2, 3, 40])
+        size = self._rng.choice([1, 1, 2, 3, 12])
         words = " ".join(f"word{self._rng.randint(0, 99)}" for _ in range(150))
         said = f"version{self._version} of {file.name}"
         file.write_text("\n\n".join(f"{said}. {words}" for _ in range(size)))
@@ -114,6 +114,7 @@ def main(folder: Path, kills: int, seed: int) -> None:
         elif code == -signal.SIGKILL:
             outcomes["kills"] += 1
             outcomes["passages seen"] += verify_half_done(index)
+            print(f"{outcomes['kills']} kills", file=sys.stderr, flush=True)
             if rng.random() < 0.3:  # killed again, perhaps after more changes
                 if rng.random() < 0.5:
                     changing.change()
