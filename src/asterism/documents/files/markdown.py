@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .chunking import Chunking
 from .front_matter import read_front_matter
 from .outline import Outline
-from .packing import Cut, Piece, Section, pack_passages
+from .packing import Cut, Piece, Section, pack_passages, shorten_heading
 from .passages import Passage
 from .source import read_as_lines
 
@@ -35,7 +35,7 @@ def read_markdown(text: str, chunking: Chunking) -> Iterator[Passage]:
     metadata, begin = read_front_matter(text)
     first = text.count("\n", 0, begin)
     title = metadata.get("title")
-    outline = Outline((title,) if isinstance(title, str) and title else (), metadata)
+    outline = Outline((shorten_heading(title),) if isinstance(title, str) and title.strip() else (), metadata)
     add_markdown(outline, text[begin:], [*source.starts[first:], len(text)])
     sections = [_drop_repeated_title(section) for section in outline.finish()]
     return pack_passages(source, sections, chunking)

@@ -7,9 +7,12 @@ import io
 import time
 import zipfile
 
+import pyarrow
 import pytest
+import xlsxwriter
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from asterism import Document
 from asterism.documents.files.archives import MOST_MEMBERS
@@ -144,6 +147,26 @@ def test_bombs_are_too_large() -> None:
         assert find_reason(name, make_zip({"big.xml": zeros})) == "too large"
     assert find_reason("a.epub", make_zip({str(i): "" for i in range(MOST_MEMBERS + 1)})) == "too large"
     assert find_reason("a.txt", zeros) == "too large"
+
+
+def test_what_a_file_repeats_is_too_large() -> None:
+    """A string that is stored once and stands in every row."""
+    text = "x" * (1 << 20)
+    rows = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 1000, pyarrow.int32()), pyarrow.array([text]))
+    stream = io.BytesIO()
+    parquet.write_table(pyarrow.table({"text": rows}), stream)
+    assert len(stream.getvalue()) < 1 << 20
+    assert find_reason("a.parquet", stream.getvalue()) == "too large"
+
+
+def test_a_cell_in_the_far_corner_of_a_sheet() -> None:
+    stream = io.BytesIO()
+    with xlsxwriter.Workbook(stream, {"in_memory": True}) as book:
+        sheet = book.add_worksheet("Large")
+        sheet.write(0, 0, "name")
+        sheet.write(1_048_575, 16_383, "far")
+    content = read_file("a.xlsx", stream.getvalue(), Chunking())
+    assert [passage.place.format() for passage in content.passages] == ["1048576"]
 
 
 def test_an_archive_that_lies_about_its_size_is_damaged() -> None:
