@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from .collection.snapshot import Snapshot
     from .collection.writer import CollectionWriter
     from .documents.document import Document, Query
+    from .documents.files.chunking import Chunking
+    from .documents.folders.skipping import SkippedFile
     from .documents.reading import read_documents, read_jsonl, read_text_folder, read_tsv
     from .encoders import load_encoder, load_pair_scorer
     from .encoders.encoder import Encoder
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from .factorised.scorers import Asking, Scorer
     from .representations import LexicalWeights, Representations, TokenVectors
     from .results import Explanation, Hit, Match, Ranking, Share
-    from .retriever import AddCounts, FactorisedIndex, Retriever
+    from .retriever import AddCounts, FactorisedIndex, Retriever, SyncReport
     from .retriever.cross_searching import CrossSearcher
     from .retriever.search_runner import SearchRunner
     from .search.profile import Profile, ViewProfile
@@ -36,6 +38,7 @@ __all__ = [
     "Asking",
     "AsterismError",
     "CatalogReader",
+    "Chunking",
     "Collection",
     "CollectionWriter",
     "CrossSearch",
@@ -63,7 +66,9 @@ __all__ = [
     "SearchHits",
     "SearchRunner",
     "Share",
+    "SkippedFile",
     "Snapshot",
+    "SyncReport",
     "TermCounting",
     "TermSpan",
     "TokenBuild",
@@ -91,6 +96,8 @@ _HOMES = {
     "collection.snapshot": ("Snapshot",),
     "collection.writer": ("CollectionWriter",),
     "documents.document": ("Document", "Query"),
+    "documents.files.chunking": ("Chunking",),
+    "documents.folders.skipping": ("SkippedFile",),
     "documents.reading": ("read_documents", "read_jsonl", "read_text_folder", "read_tsv"),
     "encoders": ("load_encoder", "load_pair_scorer"),
     "encoders.encoder": ("Encoder",),
@@ -100,7 +107,7 @@ _HOMES = {
     "factorised.scorers": ("Asking", "Scorer"),
     "representations": ("LexicalWeights", "Representations", "TokenVectors"),
     "results": ("Explanation", "Hit", "Match", "Ranking", "Share"),
-    "retriever": ("AddCounts", "FactorisedIndex", "Retriever"),
+    "retriever": ("AddCounts", "FactorisedIndex", "Retriever", "SyncReport"),
     "retriever.cross_searching": ("CrossSearcher",),
     "retriever.search_runner": ("SearchRunner",),
     "search.profile": ("Profile", "ViewProfile"),

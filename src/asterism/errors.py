@@ -8,7 +8,8 @@ AsterismError
 │   ├── UnknownModel    neither a folder nor a known name
 │   ├── ModelDiffers    not the model that an index was built with
 │   ├── DocumentError   a document, or a line of input, that cannot be used
-│   │   └── UnreadableFile  a file of which no passages can be made
+│   │   ├── UnreadableFile  a file of which no passages can be made
+│   │   └── BadFiles        files of a folder that cannot be read, all at once
 │   ├── FilterError     a metadata filter that cannot be used
 │   └── UnknownDocument an id that the index does not have
 ├── CheckpointError     a model's files do not follow their layout
@@ -26,6 +27,8 @@ AsterismError
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 LONGEST_MESSAGE = 1000  # characters
 
@@ -98,6 +101,24 @@ class UnreadableFile(DocumentError):
     def __reduce__(self) -> tuple[type[UnreadableFile], tuple[str, str]]:
         """Pickle both arguments: another process may have read the file."""
         return type(self), (self.reason, str(self))
+
+
+class BadFiles(DocumentError):
+    """Files of a folder that cannot be read; `files` has each with its reason."""
+
+    code = "bad-files"
+
+    def __init__(self, files: Sequence[tuple[str, str]]) -> None:
+        """The message names the first of them."""
+        file, why = files[0]
+        more = f", and {len(files) - 1:,} more" if len(files) > 1 else ""
+        message = f"{file}: {why}{more}: expected files that can be read; nothing was changed"
+        super().__init__(_make_line(message))
+        self.files = tuple(files)
+
+    def __reduce__(self) -> tuple[type[BadFiles], tuple[tuple[tuple[str, str], ...]]]:
+        """Pickle the files, of which the message is made."""
+        return type(self), (self.files,)
 
 
 class FilterError(InputError):

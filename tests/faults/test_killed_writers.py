@@ -48,6 +48,19 @@ def test_many_faults(shim: Path, tmp_path: Path, mode: str, faults: int, capsys:
     assert f"faults {faults}" in counts
 
 
+def test_a_few_killed_syncs(shim: Path, tmp_path: Path) -> None:
+    assert "kills 5" in run(shim, "sync_driver", tmp_path / "x", 5, 5)
+
+
+@pytest.mark.slow
+def test_many_killed_syncs(shim: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """After a kill at any moment, one more sync leaves nothing stale and nothing double."""
+    counts = run(shim, "sync_driver", tmp_path / "x", 150, 7)
+    with capsys.disabled():
+        print(f"\nkilled syncs: {counts.strip()}")
+    assert "kills 150" in counts
+
+
 def test_a_killed_writer_of_a_token_index(shim: Path, tmp_path: Path) -> None:
     """A killed build leaves no index or a whole one, a killed add the old or the new one; both can be repeated."""
     counts = run(shim, "token_index_driver", tmp_path / "x", 10)

@@ -6,8 +6,17 @@ import time
 from typing import TYPE_CHECKING, Annotated
 
 from ..errors import InputError
-from .index import print_report
-from .inputs import CheckedInputs, check_inputs
+from .folder_files import (
+    ChunkTokens,
+    Exclude,
+    Include,
+    Overlap,
+    Strict,
+    make_wishes,
+    sync_folders,
+)
+from .index import check_files, print_report
+from .inputs import CheckedInputs, check_inputs, split_inputs
 from .options import Folder, Inputs, Json, Model, Quiet, Wait, describe_option
 from .output import print_note
 from .progress import show_progress
@@ -24,12 +33,20 @@ def add(
     inputs: Inputs,
     update: Update = False,
     skip_existing: Skip = False,
+    include: Include = None,
+    exclude: Exclude = None,
+    chunk_tokens: ChunkTokens = None,
+    overlap: Overlap = None,
+    strict: Strict = False,
     wait: Wait = None,
     model: Model = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Add documents to an index. An id that exists is an error, unless --update or --skip-existing."""
+    """Add documents, or folders of files, to an index.
+
+    An id that exists is an error, unless --update or --skip-existing; a folder that the index has is synced.
+    """
     from ..retriever import Retriever
     from ..retriever.jobs import is_unfinished
 
@@ -40,11 +57,16 @@ def add(
         if is_unfinished(retriever.collection):
             raise InputError(f"{folder} is not finished: run the same `asterism index` again, then add")
         existing = () if update or skip_existing else retriever
-        with check_inputs(inputs, quiet, existing) as documents:
+        sources, folders = split_inputs(inputs)
+        wishes = make_wishes(include, exclude, chunk_tokens, overlap)
+        with check_inputs(sources, quiet, existing) as documents:
+            if folders:
+                check_files(folders, wishes, folder, strict=False)
+            files = sync_folders(retriever, folders, wishes, quiet, strict, wait) if folders else None
             counts = _add(retriever, documents, update, skip_existing, wait, quiet)
-            skipped = len(documents) - counts.total
-            done = {"added": counts.added, "replaced": counts.replaced, "skipped": skipped}
-            print_report(retriever, begin, as_json, quiet, done)
+            skipped, passages = len(documents) - counts.total, 0 if files is None else files.passages
+            done = {"added": counts.added + passages, "replaced": counts.replaced, "skipped": skipped}
+            print_report(retriever, begin, as_json, quiet, done, files)
 
 
 def _add(

@@ -22,6 +22,7 @@ from . import (
     models,
     pull,
     search,
+    sync,
     train,
     tune,
 )
@@ -34,6 +35,7 @@ app = typer.Typer(
 )
 for command in (
     index.index,
+    sync.sync,
     add.add,
     delete.delete,
     search.search,

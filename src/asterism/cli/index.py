@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from ..errors import IndexExists, NotAnIndex
 from ..settings import K1, B
-from .inputs import CheckedInputs, check_inputs
+from .folder_files import (
+    ChunkTokens,
+    Exclude,
+    Include,
+    Overlap,
+    Strict,
+    explain_bad_files,
+    make_wishes,
+    print_files,
+    sync_folders,
+)
+from .inputs import CheckedInputs, check_inputs, split_inputs
 from .options import Inputs, Json, Quiet, describe_option
 from .output import format_megabytes, print_json, print_note
 from .progress import show_progress
@@ -17,7 +28,8 @@ from .readability import warn_of_unreadable
 
 if TYPE_CHECKING:
     from ..documents.document import Document
-    from ..retriever import Retriever
+    from ..retriever import Retriever, SyncReport
+    from ..retriever.syncing.folders import Wishes
 
 To = Annotated[Path, describe_option("--to", metavar="DIR", help="The folder to create.")]
 ModelName = Annotated[
@@ -86,6 +98,11 @@ def index(
     precision: Precision = "int8",
     seed: Seed = 7,
     refinement: Refinement = False,
+    include: Include = None,
+    exclude: Exclude = None,
+    chunk_tokens: ChunkTokens = None,
+    overlap: Overlap = None,
+    strict: Strict = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -102,12 +119,22 @@ def index(
         "encoder": EncoderSettings.from_json({"precision": precision}),
     }
     begin = time.perf_counter()
-    with (
-        check_inputs(inputs, quiet) as documents,
-        open_or_resume(to, inputs, DEFAULT if model is None else model, settings) as retriever,
-    ):
-        fill_index(retriever, documents, quiet)
-        print_report(retriever, begin, as_json, quiet)
+    sources, folders = split_inputs(inputs)
+    wishes = make_wishes(include, exclude, chunk_tokens, overlap)
+    with check_inputs(sources, quiet) as documents:
+        if folders:
+            check_files(folders, wishes, to, strict)
+        with open_or_resume(to, inputs, DEFAULT if model is None else model, settings) as retriever:
+            files = fill_index(retriever, documents, quiet, folders, wishes)
+            print_report(retriever, begin, as_json, quiet, files=files)
+
+
+def check_files(folders: Sequence[str], wishes: Wishes, to: Path, strict: bool) -> None:
+    """Refuse folders before anything is written."""
+    from ..retriever.syncing.sync import preview_folders
+
+    with explain_bad_files():
+        preview_folders(folders, wishes, to, strict)
 
 
 def open_or_resume(to: Path, inputs: Sequence[str], model: str, settings: dict[str, Any]) -> Retriever:
@@ -158,28 +185,49 @@ def _remove_empty(folder: Path) -> bool:
     return True
 
 
-def fill_index(retriever: Retriever, documents: CheckedInputs | list[Document], quiet: bool) -> None:
-    """Add the documents that are not there yet, and finish the job; after an error or a stop, committed ones stay."""
+def fill_index(
+    retriever: Retriever,
+    documents: CheckedInputs | list[Document],
+    quiet: bool,
+    folders: Sequence[str] = (),
+    wishes: Wishes | None = None,
+) -> SyncReport | None:
+    """Add the documents and files that are not there yet, and finish the job; what was committed before a stop stays.
+
+    Returns what became of the files; None without folders.
+    """
     from ..retriever.jobs import finish_job
 
-    there = len(retriever)
-    with show_progress("indexing", len(documents), quiet) as show:
-        try:
-            retriever.add(retriever.missing(documents), progress=lambda done: show(there + done))
-        except KeyboardInterrupt:
-            print_note(f"{len(retriever):,} documents are in {retriever.path}: run the same command to go on", quiet)
-            raise
+    there, files = len(retriever), None
+    try:
+        if len(documents):
+            with show_progress("indexing", len(documents), quiet) as show:
+                retriever.add(retriever.missing(documents), progress=lambda done: show(there + done))
+        if folders and wishes is not None:
+            files = sync_folders(retriever, folders, wishes, quiet)
+    except KeyboardInterrupt:
+        print_note(f"{len(retriever):,} documents are in {retriever.path}: run the same command to go on", quiet)
+        raise
     finish_job(retriever.collection)
+    return files
 
 
 def print_report(
-    retriever: Retriever, begin: float, as_json: bool, quiet: bool, done: dict[str, int] | None = None
+    retriever: Retriever,
+    begin: float,
+    as_json: bool,
+    quiet: bool,
+    done: dict[str, int] | None = None,
+    files: SyncReport | None = None,
 ) -> None:
     """What the index has now, what was done, and how long it took."""
     info, seconds = retriever.info(), time.perf_counter() - begin
     if as_json:
-        print_json({**info, **(done or {}), "seconds": round(seconds, 2)})
+        found = None if files is None else files.to_json()
+        print_json({**info, **(done or {}), "files": found, "seconds": round(seconds, 2)})
     else:
+        if files is not None:
+            print_files(files, quiet)
         if done is not None:
             print_note(", ".join(f"{count:,} {name}" for name, count in done.items()), quiet)
         size = f"{info['documents']:,} documents, {info['vectors']:,} vectors, {format_megabytes(info['bytes'])}"

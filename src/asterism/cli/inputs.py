@@ -53,6 +53,16 @@ def read_stdin() -> str:
         raise InputError(f"stdin is not UTF-8 (byte {error.start}), expected text") from error
 
 
+def split_inputs(inputs: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Inputs of documents, and folders of ordinary files; a folder with a corpus.jsonl is one of documents."""
+    folders = [given for given in inputs if os.path.isdir(given) and not _is_beir(given)]
+    return [given for given in inputs if given not in folders], folders
+
+
+def _is_beir(folder: str) -> bool:
+    return any(os.path.lexists(os.path.join(folder, name)) for name in ("corpus.jsonl", "corpus.jsonl.gz"))
+
+
 class CheckedInputs:
     """Documents of several inputs, in two passes over their files.
 
@@ -74,7 +84,7 @@ class CheckedInputs:
                 advice = "use --update to replace it, or --skip-existing"
                 raise DocumentError(f"{where}: the index has the id {document.id!r} already: {advice}")
             seen.add(document.id)
-        if not seen:
+        if inputs and not seen:
             raise DocumentError(f"{', '.join(inputs)}: no documents, expected at least one")
         self._count = len(seen)
 

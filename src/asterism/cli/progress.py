@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 from .output import make_console, make_one_line
+
+
+class Show(Protocol):
+    """Shows how far a command is."""
+
+    def __call__(self, done: int, total: int | None = ...) -> None:
+        """`done` of `total`."""
 
 
 @contextmanager
@@ -22,10 +30,10 @@ def show_waiting(text: str, quiet: bool = False) -> Iterator[None]:
 
 
 @contextmanager
-def show_progress(label: str, total: int | None, quiet: bool) -> Iterator[Callable[[int], None]]:
-    """A bar with rate and time left; yields a callback that receives the count so far."""
+def show_progress(label: str, total: int | None, quiet: bool) -> Iterator[Show]:
+    """A bar with rate and time left; yields a callback that receives the count so far, and perhaps the new total."""
     if quiet or not sys.stderr.isatty():
-        yield lambda done: None
+        yield lambda done, total=None: None
         return
     from rich.progress import (
         BarColumn,
@@ -49,4 +57,4 @@ def show_progress(label: str, total: int | None, quiet: bool) -> Iterator[Callab
     columns = (name, BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
     with Progress(*columns, console=make_console(stderr=True)) as progress:
         task = progress.add_task(label, total=total)
-        yield lambda done: progress.update(task, completed=done)
+        yield lambda done, total=total: progress.update(task, completed=done, total=total)

@@ -45,6 +45,11 @@ Rerank = Annotated[
     describe_option("--rerank", metavar="MODEL", help="A cross-encoder, by folder or name, that orders the best."),
 ]
 Depth = Annotated[int, describe_option("--depth", help="How many --rerank orders.", default=True)]
+GroupBy = Annotated[
+    str | None,
+    describe_option("--group-by", metavar="KEY", help="One hit for each value of this metadata: file, for example."),
+]
+Fold = Annotated[bool, describe_option("--fold", help="Of nearly identical texts, show only the best.")]
 Explain = Annotated[bool, describe_option("--explain", help="Show what in each document answered the query.")]
 
 
@@ -57,6 +62,8 @@ def search(
     calibrated: Calibrated = False,
     rerank: Rerank = None,
     depth: Depth = 100,
+    group_by: GroupBy = None,
+    fold: Fold = False,
     explain: Explain = False,
     model: Model = None,
     as_json: Json = False,
@@ -75,7 +82,9 @@ def search(
             "filter": wanted,
             "settings": _calibrate(retriever) if calibrated else None,
         }
-        ranking = retriever.search(text, count, **asked, rerank=_load_scorer(rerank), depth=depth)
+        ranking = retriever.search(
+            text, count, **asked, rerank=_load_scorer(rerank), depth=depth, group_by=group_by, fold=fold
+        )
         reasons = [retriever.explain(text, hit.id, k=count, **asked) for hit in ranking] if explain else []
         words_alone = method == "lexical" or retriever.views == ("lexical",)
         readable = 1.0 if words_alone else float(retriever.encoder.measure_readable([text])[0])
@@ -125,10 +134,11 @@ def _calibrate(retriever: Retriever) -> HybridSearch:
 
 
 def _print_plain(ranking: Ranking, reasons: list[Explanation]) -> None:
-    """Columns separated by tabs: rank, score, id, title or text; then the lines of its explanation."""
+    """Columns separated by tabs: rank, score, id, title or text, and a file's place; then its explanation."""
     for i, hit in enumerate(ranking):
         shown = " ".join((hit.document.title or hit.document.text).split())[:SNIPPET]
-        print_row(hit.rank, f"{hit.score:.4f}", hit.id, shown)
+        source = hit.source
+        print_row(hit.rank, f"{hit.score:.4f}", hit.id, shown, *([source] if source else []))
         if reasons:
             _print_reasons(reasons[i])
 
@@ -159,6 +169,8 @@ def print_ranking(ranking: Ranking, reasons: list[Explanation]) -> None:
         head = Text.assemble(
             (f"{hit.rank:2} ", "bold"), (f"{hit.score:7.3f}  ", "cyan"), (make_visible(hit.id), "bold green")
         )
+        if source := hit.source:
+            head.append(f"  {make_visible(source)}", "magenta")
         console.print(head)
         if i < len(reasons):
             print_explanation(console, reasons[i])

@@ -103,6 +103,17 @@ class CatalogReader:
         row = self._connection.execute("SELECT name, value, crc32 FROM facts WHERE name = ?", (name,)).fetchone()
         return {} if row is None else read_fact(row, self.path)
 
+    def iterate_facts(self, prefix: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """All stored objects whose names begin with a prefix, by name; in the order of the names."""
+        found = "SELECT name, value, crc32 FROM facts WHERE name >= ? AND name < ? ORDER BY name"
+        for row in self._connection.execute(found, (prefix, _end_of(prefix))):
+            yield str(row[0]), read_fact(row, self.path)
+
+    def iterate_ids(self, prefix: str) -> Iterator[str]:
+        """The ids that begin with a prefix, in their order; reads no texts."""
+        found = "SELECT id FROM documents WHERE id >= ? AND id < ? ORDER BY id"
+        return (str(row[0]) for row in self._connection.execute(found, (prefix, _end_of(prefix))))
+
     def tombstones(self) -> Numbers:
         """Numbers of deleted documents that segments still hold, ascending."""
         return self._read_numbers("SELECT number FROM tombstones ORDER BY number")
@@ -206,6 +217,14 @@ class CatalogEdit(CatalogReader):
         checksum = row_checksum(f"{name}\0{text}".encode())
         self._connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (name, text, checksum))
 
+    def put_facts(self, facts: Mapping[str, dict[str, Any] | None]) -> None:
+        """Store JSON objects by their names; None removes one."""
+        for name, value in facts.items():
+            if value is None:
+                self._connection.execute("DELETE FROM facts WHERE name = ?", (name,))
+            else:
+                self.put_fact(name, value)
+
     def put_state(self, state: State) -> State:
         """Store the next generation with this transaction's changes to the tombstones; call it once, at the end.
 
@@ -283,6 +302,11 @@ def create_catalog(folder: Path, facts: Mapping[str, dict[str, Any]]) -> None:
             connection.execute("COMMIT")
         finally:
             connection.close()
+
+
+def _end_of(prefix: str) -> str:
+    """The first text after all that begin with the prefix; SQLite orders texts by their bytes."""
+    return f"{prefix[:-1]}{chr(ord(prefix[-1]) + 1)}"
 
 
 def _join_columns(number: int, id: str, title: str, text: str, metadata: str) -> bytes:

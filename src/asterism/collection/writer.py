@@ -110,6 +110,42 @@ class CollectionWriter:
         if documents:
             self._add_segment(documents, content, admitted.replaced)
 
+    def exchange(
+        self,
+        removed: Sequence[str],
+        documents: Sequence[Document],
+        content: Representations,
+        facts: Mapping[str, dict[str, Any] | None],
+    ) -> None:
+        """Delete documents by their ids, add others and store facts (None removes one), in one commit.
+
+        A removed id may come again among the added ones. Ids that do not exist are ignored; an added one that exists
+        and is not removed is an error.
+        """
+        if len(documents) != len(content):
+            raise VectorsError(f"{len(documents)} documents and vectors of {len(content)} were given, expected as many")
+        with self._catalog.reading() as reader:
+            replaced = reader.find_numbers(list(dict.fromkeys(removed)))
+            known = reader.find_numbers([document.id for document in documents])
+        if taken := [id for id in known if id not in replaced]:
+            advice = "delete that document, or give it another id"
+            raise DocumentError(f"the index has another document with the id {taken[0]!r}: {advice}")
+        if documents:
+            self._add_segment(documents, content, list(replaced.values()), facts=facts)
+        else:
+            self._forget(list(replaced.values()), facts)
+
+    def _forget(self, numbers: Sequence[int], facts: Mapping[str, dict[str, Any] | None]) -> None:
+        """Delete documents and store facts; a commit of facts alone leaves the state as it is."""
+        base = self._take_base()
+        with self._catalog.writing() as edit:
+            edit.put_facts(facts)
+            state = base.state
+            if numbers:
+                edit.bury(numbers)
+                state = edit.put_state(replace(state, documents=state.documents - len(numbers)))
+        self._known_base = replace(base, state=state)
+
     def add_again(self, documents: Mapping[int, Document], content: Representations) -> None:
         """Add documents of the catalog, by number, that no segment holds any more; they get new numbers."""
         self._add_segment(list(documents.values()), content, (), list(documents))
@@ -120,6 +156,7 @@ class CollectionWriter:
         content: Representations,
         replaced: Sequence[int],
         moved: Sequence[int] = (),
+        facts: Mapping[str, dict[str, Any] | None] | None = None,
     ) -> None:
         """Write and commit a segment; `replaced` documents get tombstones, `moved` ones are in no segment."""
         base = self._take_base()
@@ -137,6 +174,7 @@ class CollectionWriter:
                 if moved:
                     edit.remove(moved)
                 edit.insert(first, documents)
+                edit.put_facts(facts or {})
                 state = edit.put_state(state)
         self._has_new_views = False
         self._known_base = base.with_segment(state, maker.codec, maker.dense_dimensions, size)

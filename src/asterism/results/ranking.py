@@ -8,6 +8,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, overload
 
 from .explanation import Explanation, document_to_json
+from .sources import name_source
 
 if TYPE_CHECKING:
     from ..documents.document import Document
@@ -21,6 +22,11 @@ class Hit:
     id: str
     score: float
     document: Document
+
+    @property
+    def source(self) -> str:
+        """The file and the place of a passage: "notes/a.md:12–30"; empty if the document is not from a file."""
+        return name_source(self.document.metadata)
 
     def to_json(self, explanation: Explanation | None = None) -> dict[str, Any]:
         """The object `hit` of schema.json; an explanation of this hit adds its matches and shares."""

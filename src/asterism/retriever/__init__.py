@@ -3,5 +3,6 @@
 from .add_counts import AddCounts
 from .factorised_index import FactorisedIndex
 from .retriever import Retriever
+from .syncing.report import SyncReport
 
-__all__ = ["AddCounts", "FactorisedIndex", "Retriever"]
+__all__ = ["AddCounts", "FactorisedIndex", "Retriever", "SyncReport"]

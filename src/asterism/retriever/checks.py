@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from typing import Any
 
 from ..errors import InputError, TextError
@@ -11,6 +13,14 @@ def check_kind(name: str, value: object, kind: Any, expected: str) -> None:
     """Refuse a value of another type."""
     if not isinstance(value, kind):
         raise InputError(f"{name} is a {type(value).__name__}, expected {expected}")
+
+
+def check_folders(folders: object) -> list[str | os.PathLike[str]]:
+    """Refuse what is not a list of paths; one path alone is a mistake that looks like many."""
+    paths = list(folders) if isinstance(folders, Iterable) and not isinstance(folders, str | bytes) else None
+    if paths is None or not all(isinstance(path, str | os.PathLike) for path in paths):
+        raise InputError(f"folders is {folders!r}, expected a list of paths")
+    return paths
 
 
 def check_progress(progress: object) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,27 +15,20 @@ from ..collection.collection import Collection
 from ..collection.kept_views import Views
 from ..collection.policy import Policy
 from ..collection.repair.repair import Repair
-from ..collection.writer import CollectionWriter
-from ..documents.document import Document
-from ..errors import DamagedIndex, IndexExists
+from ..errors import IndexExists
 from ..factorised.scorers import CheckedScorer, Scorer
 from ..models.registry import DEFAULT
 from ..results import Explanation, Ranking
 from ..search.fusion import weigh_views
 from ..search.profile import Profile
 from ..settings import CrossSearch, EncoderSettings, HybridSearch, TermCounting, Terms, TokenBuild, TokenSearch, View
-from ..terms.languages import detect_language
-from .add_counts import AddCounts
-from .batches import split_batches
-from .checks import check_kind, check_progress
+from .checks import check_kind
 from .cross_searching import CrossSearcher, KeptSearcher, read_request
 from .cross_tables import CrossTables
-from .indexed_documents import IndexedDocuments
+from .grouping import search_in_groups
+from .growing import GrowingIndex
 from .model import LazyEncoder, choose_views, describe_model, is_of_words_alone, load_model, load_same_model
-from .profiling import FACT as PROFILE
-from .profiling import is_outgrown, measure_profile
 from .repair import repair_index
-from .represent import Progress, encode_batch
 from .search_runner import FUSION, SearchRunner
 
 if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
@@ -45,13 +37,12 @@ if TYPE_CHECKING:  # onnxruntime is loaded when the first text is encoded
 FAST = EncoderSettings(precision="int8")
 
 
-class Retriever(IndexedDocuments):
+class Retriever(GrowingIndex):
     """An index of documents in a folder, searched by one or several views. Made by `create` and `open`."""
 
     def __init__(self, collection: Collection) -> None:
         """Use `create` or `open`."""
-        super().__init__(collection)
-        self._encoder = LazyEncoder(self._load_encoder)
+        super().__init__(collection, LazyEncoder(self._load_encoder))
         self._runner = SearchRunner(collection, self._encoder)
         self._cross = KeptSearcher(collection, self._runner)
 
@@ -116,78 +107,6 @@ class Retriever(IndexedDocuments):
         """For use in a with statement."""
         return self
 
-    def add(
-        self,
-        documents: Iterable[Document],
-        *,
-        update: bool = False,
-        progress: Progress | None = None,
-        wait: float | None = None,
-    ) -> int:
-        """Add documents from any iterable, in batches of 256; returns how many.
-
-        Each batch is added completely or not at all; batches before an error stay. An id that exists is an error,
-        unless `update` is true, which replaces the document. `progress` is called with the number of documents encoded.
-        wait: seconds to wait for another writer to end, before IndexBusy; None for one.
-        """
-        return self.add_and_count(documents, update=update, progress=progress, wait=wait).total
-
-    def add_and_count(
-        self,
-        documents: Iterable[Document],
-        *,
-        update: bool = False,
-        progress: Progress | None = None,
-        wait: float | None = None,
-    ) -> AddCounts:
-        """Add documents as `add` does; returns how many are new and how many replaced another."""
-        check_progress(progress)
-        counts = AddCounts()
-        with self._collection.writing(wait) as writer:
-            for batch in split_batches(documents, self._collection.policy):
-                admitted = writer.admit(batch, update)  # before anything is encoded
-                if writer.views.undecided:
-                    writer.decide_language(detect_language([document.full_text for document in batch]))
-                content = encode_batch(batch, writer.views, self._encoder, progress, counts.total)
-                writer.add_admitted(admitted, content)
-                counts += AddCounts(len(batch) - len(admitted.replaced), len(admitted.replaced))
-            writer.settle()
-            if is_outgrown(self._collection.facts(PROFILE), writer.state):
-                self._store_profile(writer)
-        return counts
-
-    def measure(self, *, keep: bool = True) -> Profile:
-        """Measure how to read the scores of each view, for hybrid search; usual values if there is too little text.
-
-        Done by itself whenever as many documents have been added as there were: sentences are taken out of some, and
-        each view looks for the rest by them. keep: whether the index keeps the result.
-        """
-        if not keep:
-            return measure_profile(self._collection, self._views, self._encoder)
-        with self._collection.writing() as writer:
-            return self._store_profile(writer)
-
-    def _store_profile(self, writer: CollectionWriter) -> Profile:
-        found = measure_profile(self._collection, self._views, self._encoder)
-        kept = found
-        if not found.pairs:
-            with suppress(DamagedIndex):  # what was measured stays, unless it cannot be read
-                kept = replace(self.profile, documents=found.documents, added=found.added)
-        writer.put_fact(PROFILE, kept.to_json())
-        return found
-
-    def update(
-        self, documents: Iterable[Document], *, progress: Progress | None = None, wait: float | None = None
-    ) -> int:
-        """Add documents, replacing those whose ids exist."""
-        return self.add(documents, update=True, progress=progress, wait=wait)
-
-    def missing(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """Those whose ids are not in the index: `retriever.add(retriever.missing(documents))` resumes an `add`."""
-        for batch in split_batches(documents, self._collection.policy):
-            known = self._collection.known([document.id for document in batch])
-            yield from (document for document in batch if document.id not in known)
-
     def search(
         self,
         query: str,
@@ -198,6 +117,8 @@ class Retriever(IndexedDocuments):
         settings: TokenSearch | HybridSearch | CrossSearch | None = None,
         rerank: Scorer | None = None,
         depth: int = 100,
+        group_by: str | None = None,
+        fold: bool = False,
     ) -> Ranking:
         """The k best of the documents that match the filter, fewer if fewer match.
 
@@ -205,7 +126,16 @@ class Retriever(IndexedDocuments):
         HybridSearch; "hybrid:rrf" names a fusion); None for hybrid, or the method of the only view. "cross" for a
         search by the scorer that the index has anchor scores of (see CrossSearch).
         rerank: a scorer, such as `load_pair_scorer(...)`, that orders the `depth` best; the others are no hits.
+        group_by: a key of the metadata, such as "file": of documents with the same value, only the best is a hit.
+        fold: of documents with nearly the same text, only the best is a hit.
         """
+        if group_by is not None or fold:
+
+            def search(most: int) -> Ranking:
+                asked: dict[str, Any] = {"method": method, "filter": filter, "settings": settings}
+                return self.search(query, most, **asked, rerank=rerank, depth=depth)
+
+            return search_in_groups(search, k, len(self), group_by, fold)
         if rerank is None and method != "cross" and not isinstance(settings, CrossSearch):
             return self.search_many([query], k, method=method, filter=filter, settings=settings, threads=1)[0]
         searcher = self.make_cross_searcher()

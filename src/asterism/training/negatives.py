@@ -11,9 +11,9 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from ..documents.near_duplicates import NearDuplicates, find_words
 from ..errors import InputError, SettingError
 from ..settings import LARGEST, Settings, check_number, check_whole_number
-from .near_duplicates import NearDuplicates, find_words
 from .training_set import Example, TrainingSet, gather_positives
 
 BATCH = 256  # queries that are ranked together

@@ -106,7 +106,7 @@ def test_an_id_in_two_files(made: Path, model: Path, tmp_path: Path) -> None:
         ("x.tsv", b"a\tb\tc\td\n", r"x\.tsv:1: 4 columns"),
         ("x.txt", b"good\nbad \xff\n", r"x\.txt:2: not UTF-8"),
         ("x.pdf", b"", "not of a known kind"),
-        ("folder/x.pdf", b"", "it has no .txt or .md file"),
+        ("folder/x.pdf", b"", "no file that can be read, expected at least one"),
     ],
 )
 def test_a_bad_file(name: str, content: bytes, message: str, made: Path, model: Path, tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_index_of_texts(model: Path, tmp_path: Path) -> None:
     (notes / "fox.md").write_text("# The fox\n\nThe quick fox.\n\nThe lazy dog.")
     (notes.parent / "light.txt").write_text("speed of light")
     assert run("index", notes.parent, "--to", tmp_path / "x.ast", "--model", model, "--quiet").code == 0
-    assert ids(tmp_path / "x.ast") == ["deep/fox.md#1", "light.txt#1"]
+    assert ids(tmp_path / "x.ast") == ["notes/deep/fox.md#1", "notes/light.txt#1"]
 
 
 def test_index_settings_are_kept(model: Path, tmp_path: Path) -> None:

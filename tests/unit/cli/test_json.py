@@ -41,9 +41,14 @@ def test_the_page_lists_every_command_with_json() -> None:
 
 @pytest.mark.parametrize("name", [name for name in listed_keys() if name != "train"])  # see tests/training
 def test_keys(name: str, folder: Path, model: Path, data: Path, tmp_path: Path, validate: Validate) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "fox.md").write_text("# The fox\n\nThe quick fox.", encoding="utf-8")
+    (notes / ".hidden").touch()
     arguments: dict[str, list[object]] = {
         "index": [jsonl(tmp_path / "new.jsonl", CORPUS), "--to", tmp_path / "new.ast", "--model", model],
         "add": [folder, jsonl(tmp_path / "more.jsonl", [{"_id": "new", "text": "read a file"}])],
+        "sync": [folder, notes],
         "delete": [folder, "fox"],
         "evaluate": [folder, "--data", data, "--methods", "exact,lexical"],
         "tune": [folder, "--data", data, "--split", "test"],

@@ -37,7 +37,7 @@ KINDS: dict[str, tuple[Callable[[Path], None], str]] = {
     "a socket": (listening, "is a socket, expected a .jsonl"),
     "a link to nothing": (lambda path: path.symlink_to("nowhere"), "is a broken link, expected a .jsonl"),
     "a link to itself": (lambda path: path.symlink_to(path.name), "cannot be read .Too many levels of symbolic links"),
-    "a folder": (lambda path: path.mkdir(), "it has no .txt or .md file"),
+    "a folder": (lambda path: path.mkdir(), "no file that can be read, expected at least one"),
 }
 
 
@@ -82,18 +82,23 @@ def test_a_beir_folder_whose_corpus_is_no_file(kind: str, name: str, made: Path,
     assert_refused(run("add", made, tmp_path), rf"{name}:1: cannot be read")
 
 
-def test_special_files_among_texts_are_left_alone(made: Path, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("text")
-    fifo(tmp_path / "b.txt")
-    listening(tmp_path / "c.txt")
-    (tmp_path / "d.txt").symlink_to("/dev/zero")
-    (tmp_path / "e.txt").mkdir()
-    (tmp_path / "f.md").symlink_to(tmp_path)
+def test_special_files_among_texts_are_left_alone(folder: Path, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "a.txt").write_text("text")
+    fifo(notes / "b.txt")
+    listening(notes / "c.txt")
+    (notes / "d.txt").symlink_to("/dev/zero")
+    (notes / "e.txt").mkdir()
+    (notes / "f.md").symlink_to(notes)
     from asterism import read_documents
 
-    assert [document.id for document in read_documents(tmp_path)] == ["a.txt#1"]
-    (tmp_path / "g.txt").symlink_to("nowhere")
-    assert_refused(run("add", made, tmp_path), r"g\.txt:1: cannot be read .No such file")
+    assert [document.id for document in read_documents(notes)] == ["a.txt#1"]
+    (notes / "g.txt").symlink_to("nowhere")
+    ran = run("add", folder, notes, "--json")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.lines()[0]["files"]["skipped"] == {"inner link": 1, "outer link": 1, "broken link": 1, "special file": 2}
+    assert ids(folder)[-1] == "notes/a.txt#1"
 
 
 @pytest.mark.parametrize(

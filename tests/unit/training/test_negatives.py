@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asterism import load_pair_scorer
+from asterism.documents.near_duplicates import make_shingles, measure_overlap
 from asterism.errors import InputError, SettingError
 from asterism.training.examples import Example, TrainingSet
-from asterism.training.near_duplicates import make_shingles, measure_overlap
 from asterism.training.negatives import Mined, Mining, Scorer, mine_negatives, score_examples
 
 from ... import layouts

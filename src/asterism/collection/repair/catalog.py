@@ -37,6 +37,7 @@ MOST_DOUBTFUL = 100_000  # rows that are kept for a later attempt at correction
 MOST_MISSED = 16  # candidate documents that are tried for a row whose number is damaged
 SKIPPED = 1 << 32  # numbers, if it is not known which were used: scores of a deleted document may be kept by its number
 KEPT_FACTS = ("views", "model", "fusion", "profile", "job", REPAIR)
+KEPT_KINDS = ("file:", "folder:")  # begin the names of facts about files, of which there may be many
 
 
 def mend_catalog(folder: Path) -> tuple[bool, int]:
@@ -88,7 +89,11 @@ def _rebuild(folder: Path, manifest: dict[str, Any]) -> tuple[dict[str, dict[str
     try:
         with catalog.writing() as edit:
             salvage.copy_documents(edit)
-            facts = {name: dict(value) for name, value in salvage.facts.items() if name in KEPT_FACTS}
+            facts = {
+                name: dict(value)
+                for name, value in salvage.facts.items()
+                if name in KEPT_FACTS or name.startswith(KEPT_KINDS)
+            }
             facts |= {name: manifest[name] for name in ("views", "model") if manifest.get(name)}
             facts.setdefault("model", {})
             Facts(facts, str(folder / CATALOG)).read("views", Views.from_json)  # raises if they are lost
@@ -168,7 +173,7 @@ class Salvage:
                     self.state = state
             elif name == "settings":
                 self.facts.setdefault("views", Views(TokenBuild.from_json(found)).to_json())
-            elif row.listed or name not in self.facts:
+            elif row.listed or (name not in self.facts and not name.startswith(KEPT_KINDS)):
                 self.facts[name] = found
 
     def _read_document(self, row: Row, number: int) -> Document | None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asterism.training.near_duplicates import NearDuplicates, find_words, make_shingles, measure_overlap
+from asterism.documents.near_duplicates import NearDuplicates, find_words, make_shingles, measure_overlap
 
 
 def overlap(a: str, b: str) -> float:

@@ -1,0 +1,66 @@
+"""Compares a folder with what the index remembers of it; reads no file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ...documents.folders.names import make_stem
+from ...documents.folders.selecting import Selection
+from ...documents.folders.skipping import SkippedFile
+from ...documents.folders.taking import LARGEST_FILE, describe_size
+from ...documents.folders.walking import FoundFile, Walk, walk_folder
+from ...errors import InputError
+from .folders import ChosenFolder
+from .memory import FolderMemory
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Of one folder.
+
+    doubtful: new files, and files that may have changed: (full name, file) · unchanged: how many · removed: stem ->
+    full name of files that are gone, "" if no fact names it · skipped: what is left out without being read.
+    """
+
+    chosen: ChosenFolder
+    memory: FolderMemory
+    doubtful: list[tuple[str, FoundFile]] = field(default_factory=list)
+    unchanged: int = 0
+    removed: dict[str, str] = field(default_factory=dict)
+    skipped: list[SkippedFile] = field(default_factory=list)
+
+
+def find_changes(chosen: ChosenFolder, memory: FolderMemory, index: Path) -> Changes:
+    """Walk through a folder and compare sizes and times."""
+    folder = chosen.folder
+    walk = walk_folder(chosen.path, Selection(folder.include, folder.exclude), index)
+    _refuse_emptied(chosen, memory, walk)
+    prefix = f"{folder.name}/"
+    skipped = [replace(one, file=prefix + one.file) for one in walk.skipped]
+    doubtful, unchanged, present = [], 0, set()
+    for found in walk.files:
+        file = prefix + found.name
+        if found.stamp.size > LARGEST_FILE:
+            skipped.append(SkippedFile(file, "too large", describe_size(found.stamp.size)))
+            continue
+        present.add(make_stem(file))
+        known = memory.recall(file, folder.chunking)
+        if known is None or known.stamp != found.stamp:
+            doubtful.append((file, found))
+        elif known.reason:
+            skipped.append(SkippedFile(file, known.reason, known.detail))
+        else:
+            unchanged += 1
+    names = {make_stem(file): file for file in memory.files}
+    stems = (memory.held.keys() | names.keys()) - present
+    gone = {stem: names.get(stem, "") for stem in sorted(stems)}
+    removed = {stem: file for stem, file in gone.items() if not walk.may_have((file or stem)[len(prefix) :])}
+    return Changes(chosen, memory, doubtful, unchanged, removed, skipped)
+
+
+def _refuse_emptied(chosen: ChosenFolder, memory: FolderMemory, walk: Walk) -> None:
+    """A folder with nothing in it is more likely a disk that is not mounted than a wish."""
+    if memory.held and not walk.files and not walk.skipped:
+        advice = "mount it, or run `asterism sync DIR FOLDER --remove` to remove its files from the index"
+        raise InputError(f"{chosen.path} is empty, but the index has files of it: nothing was changed; {advice}")

@@ -1,0 +1,122 @@
+"""What an index remembers of folders and files, as facts of its catalog.
+
+folder:NAME        the folder's real path, and how its files are chosen and cut
+file:NAME/a.md     size, times and hash of a file, and how many passages it has, or why it was left out
+
+A fact that is lost, or not as expected, costs time and nothing else: the file is read again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ...collection.catalog import CatalogReader
+from ...documents.files.chunking import Chunking
+from ...documents.folders.names import find_stem, make_stem
+from ...documents.folders.selecting import Selection
+from ...documents.folders.skipping import REASONS
+from ...documents.folders.walking import Stamp
+from ...errors import SettingError
+
+FOLDER, FILE = "folder:", "file:"  # begin the names of facts; a repair knows them
+HASH = 64  # hexadecimal digits
+
+
+@dataclass(frozen=True)
+class KnownFolder:
+    """A folder of the index: the name that its files' names begin with, its real path, and what is wanted of it."""
+
+    name: str
+    path: str  # escaped
+    chunking: Chunking = field(default_factory=Chunking)
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+    def to_fact(self) -> dict[str, Any]:
+        """As it is stored under FOLDER and its name."""
+        globs = {"include": list(self.include), "exclude": list(self.exclude)}
+        return {"path": self.path, "chunking": asdict(self.chunking), **globs}
+
+    @classmethod
+    def from_fact(cls, name: str, fact: Mapping[str, Any]) -> KnownFolder | None:
+        """None if it is not as expected."""
+        path, chunking = fact.get("path"), fact.get("chunking")
+        if not isinstance(path, str) or not isinstance(chunking, dict):
+            return None
+        try:
+            chosen = Selection(fact.get("include", ()), fact.get("exclude", ()))
+            return cls(name, path, Chunking.from_json(chunking), chosen.include, chosen.exclude)
+        except (SettingError, TypeError):
+            return None
+
+
+@dataclass(frozen=True)
+class KnownFile:
+    """A file as it was read last.
+
+    stamp: None if the file had changed a moment before · passages: how many it has · reason, detail: why it has none.
+    """
+
+    stamp: Stamp | None
+    sha256: str
+    chunking: Chunking
+    passages: int
+    reason: str = ""
+    detail: str = ""
+
+    def to_fact(self) -> dict[str, Any]:
+        """As it is stored under FILE and its name."""
+        stamp = None if self.stamp is None else [self.stamp.size, self.stamp.mtime_ns, self.stamp.ctime_ns]
+        cut = [self.chunking.tokens, self.chunking.overlap]
+        fact: dict[str, Any] = {"stamp": stamp, "sha256": self.sha256, "chunking": cut, "passages": self.passages}
+        return fact | ({"reason": self.reason, "detail": self.detail} if self.reason else {})
+
+    @classmethod
+    def from_fact(cls, fact: Mapping[str, Any]) -> KnownFile | None:
+        """None if it is not as expected."""
+        stamp, sha256, passages = fact.get("stamp"), fact.get("sha256"), fact.get("passages")
+        reason, detail = fact.get("reason", ""), fact.get("detail", "")
+        if not isinstance(sha256, str) or len(sha256) != HASH or type(passages) is not int:
+            return None
+        if reason not in ("", *REASONS) or not isinstance(detail, str) or (passages == 0) != bool(reason):
+            return None
+        try:
+            cut = Chunking(*fact.get("chunking", ()))
+            return cls(None if stamp is None else Stamp(*stamp), sha256, cut, passages, reason, detail)
+        except (SettingError, TypeError):
+            return None
+
+
+@dataclass(frozen=True)
+class FolderMemory:
+    """What the index has of one folder.
+
+    files: by full name, None for a fact that is not as expected · held: stem -> how many passages are in the index.
+    """
+
+    files: Mapping[str, KnownFile | None] = field(default_factory=dict)
+    held: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, reader: CatalogReader, name: str) -> FolderMemory:
+        """Of the folder with this name."""
+        facts = reader.iterate_facts(f"{FILE}{name}/")
+        files = {found.removeprefix(FILE): KnownFile.from_fact(fact) for found, fact in facts}
+        return cls(files, Counter(find_stem(id) for id in reader.iterate_ids(f"{name}/")))
+
+    def recall(self, file: str, chunking: Chunking) -> KnownFile | None:
+        """What is known of a file, if the index has exactly its passages, cut in this way."""
+        known = self.files.get(file)
+        if known is None or known.chunking != chunking or self.held.get(make_stem(file), 0) != known.passages:
+            return None
+        return known
+
+
+def read_folders(reader: CatalogReader) -> list[KnownFolder]:
+    """All folders of an index, by name."""
+    facts = reader.iterate_facts(FOLDER)
+    found = (KnownFolder.from_fact(name.removeprefix(FOLDER), fact) for name, fact in facts)
+    return [folder for folder in found if folder is not None]
