@@ -97,14 +97,17 @@ class ManyIndexes:
         self.close()
 
 
-def open_many(paths: Iterable[str | os.PathLike[str]]) -> ManyIndexes:
-    """Open several indexes to search them as one; those of the same model share it."""
+def open_many(paths: Iterable[str | os.PathLike[str]], model: str | os.PathLike[str] | None = None) -> ManyIndexes:
+    """Open several indexes to search them as one; those of the same model share it.
+
+    model: its location, if it was moved; then all must have the same.
+    """
     if isinstance(paths, str | os.PathLike) or not isinstance(paths, Iterable):
         raise InputError(f"paths is {paths!r}, expected a list of folders")
     opened: dict[str, Retriever] = {}
     try:
         for path in paths:
-            index = Retriever.open(path)
+            index = Retriever.open(path, model)
             opened_before = [other for other, one in opened.items() if one.path.samefile(index.path)]
             if opened_before:
                 index.close()
