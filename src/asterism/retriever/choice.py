@@ -46,9 +46,7 @@ class Choice:
             known = reader.find_numbers(self.ids or ())
         missing = next((id for id in self.ids or () if id not in known), None)
         if missing is not None and not missing_ok:
-            raise UnknownDocument(
-                f"there is no document with the id {missing!r} in {collection.path}: nothing was {done}"
-            )
+            raise UnknownDocument(f"there is no document with the id {missing!r}: nothing was {done}")
         return np.sort(np.array(list(known.values()), np.int64))
 
 
