@@ -39,8 +39,8 @@ def list_documents(
         documents = len(retriever)
     if not found and limit != 0:
         after = f" after the first {skipped:,}" if skipped else ""
-        what = f"no document matches the filter{after}" if wanted is not None else f"{documents:,} documents in all"
-        print_note(f"nothing to list: {folder} has {what}")
+        what = f"no document{after} matches the filter" if wanted is not None else f"it has {documents:,} documents"
+        print_note(f"nothing to list in {folder}: {what}")
 
 
 def get(folder: Folder, ids: Ids = None, from_file: From = None, as_json: Json = False) -> None:
