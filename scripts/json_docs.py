@@ -72,8 +72,8 @@ Programs tell errors apart by their code, which never changes; messages may chan
 
 ## Other commands
 
-Their `--json` prints one object, `evaluate` and `models` one a line: `command-NAME` of the schema. A number that is not
-finite is `null`.
+Their `--json` prints one object, `list`, `get`, `evaluate` and `models` one a line: `command-NAME` of the schema. A
+number that is not finite is `null`.
 
 | command | keys |
 |---|---|

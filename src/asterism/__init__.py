@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from .collection.catalog import CatalogReader
     from .collection.collection import Collection, Found
     from .collection.kept_views import Views
+    from .collection.metadata_changes import MetadataChange, Moved
     from .collection.policy import Policy
     from .collection.repair.repair import Repair
     from .collection.snapshot import Snapshot
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from .factorised.scorers import Asking, Scorer
     from .representations import LexicalWeights, Representations, TokenVectors
     from .results import Explanation, Hit, Match, Ranking, Share
-    from .retriever import AddCounts, FactorisedIndex, Retriever, SyncReport
+    from .retriever import AddCounts, Backup, FactorisedIndex, ManyIndexes, Retriever, SyncReport, open_many
     from .retriever.cross_searching import CrossSearcher
     from .retriever.search_runner import SearchRunner
     from .search.profile import Profile, ViewProfile
@@ -37,6 +38,7 @@ __all__ = [
     "AddCounts",
     "Asking",
     "AsterismError",
+    "Backup",
     "CatalogReader",
     "Chunking",
     "Collection",
@@ -52,7 +54,10 @@ __all__ = [
     "Hit",
     "HybridSearch",
     "LexicalWeights",
+    "ManyIndexes",
     "Match",
+    "MetadataChange",
+    "Moved",
     "PairScorer",
     "Policy",
     "Profile",
@@ -81,6 +86,7 @@ __all__ = [
     "__version__",
     "load_encoder",
     "load_pair_scorer",
+    "open_many",
     "read_documents",
     "read_jsonl",
     "read_text_folder",
@@ -91,6 +97,7 @@ _HOMES = {
     "collection.catalog": ("CatalogReader",),
     "collection.collection": ("Collection", "Found"),
     "collection.kept_views": ("Views",),
+    "collection.metadata_changes": ("MetadataChange", "Moved"),
     "collection.policy": ("Policy",),
     "collection.repair.repair": ("Repair",),
     "collection.snapshot": ("Snapshot",),
@@ -107,7 +114,7 @@ _HOMES = {
     "factorised.scorers": ("Asking", "Scorer"),
     "representations": ("LexicalWeights", "Representations", "TokenVectors"),
     "results": ("Explanation", "Hit", "Match", "Ranking", "Share"),
-    "retriever": ("AddCounts", "FactorisedIndex", "Retriever", "SyncReport"),
+    "retriever": ("AddCounts", "Backup", "FactorisedIndex", "ManyIndexes", "Retriever", "SyncReport", "open_many"),
     "retriever.cross_searching": ("CrossSearcher",),
     "retriever.search_runner": ("SearchRunner",),
     "search.profile": ("Profile", "ViewProfile"),

@@ -67,6 +67,11 @@ int mkdir(const char* path, mode_t rights) {
     if (step(1, -1, NULL, 0, -1)) return -1;
     return real(path, rights);
 }
+int linkat(int folder, const char* from, int other, const char* to, int flags) {
+    REAL(int, "linkat", int, const char*, int, const char*, int);
+    if (step(1, -1, NULL, 0, -1)) return -1;
+    return real(folder, from, other, to, flags);
+}
 int rename(const char* from, const char* to) {
     REAL(int, "rename", const char*, const char*);
     if (step(0, -1, NULL, 0, -1)) return -1;

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from asterism import Collection, Document, Representations, TokenBuild, TokenSearch, Views
+from asterism import Collection, Document, MetadataChange, Representations, TokenBuild, TokenSearch, Views
 from asterism.collection.base import Base
 from asterism.collection.policy import Policy
 from asterism.collection.repair.repair import Repair, repair_collection
@@ -118,6 +118,17 @@ def add(path: Path) -> None:
 
 def delete(path: Path) -> None:
     _write(path, lambda writer: writer.delete(["d0-3", "d2-3"], missing_ok=True))
+
+
+def change_metadata(path: Path, where: dict[str, Any] | None = None) -> None:
+    """Of two documents by default; texts stay."""
+    chosen = where or {"$and": [{"n": 6}, {"part": {"$in": [0, 2]}}]}
+    collection = Collection.open(path)
+    try:
+        with collection.writing() as writer:
+            writer.change_metadata(collection.match(chosen), MetadataChange({"changed": True}))
+    finally:
+        collection.close()
 
 
 def settle(path: Path) -> None:

@@ -72,6 +72,13 @@ def test_a_killed_writer_of_a_token_index(shim: Path, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("work", ["metadata", "backup", "copy"])
+@pytest.mark.parametrize("mode", ["k", "f"], ids=["killed", "disk full"])
+def test_upkeep(shim: Path, tmp_path: Path, mode: str, work: str) -> None:
+    """Metadata are changed for all or for none; a copy is complete or not there; scores stay those of their texts."""
+    assert "faults 10 " in run(shim, "upkeep_driver", tmp_path / "x", mode, work, 10)
+
+
 @pytest.mark.parametrize("mode", ["k", "f"], ids=["killed", "disk full"])
 def test_a_build_of_anchor_scores(shim: Path, tmp_path: Path, mode: str) -> None:
     """What was scored before is intact, and the next build ends with the bytes of one that never failed."""

@@ -25,6 +25,7 @@ from tests.faults.driver import views_of
 from tests.faults.small_index import (
     Texts,
     add,
+    change_metadata,
     checked,
     compact,
     delete,
@@ -65,7 +66,7 @@ def is_damaged(path: Path) -> bool:
 
 def write_and_look(path: Path) -> None:
     """What a user does who does not know of the damage; our own errors are ignored."""
-    for operation in (searches, add, settle, compact):
+    for operation in (searches, add, change_metadata, settle, compact):
         with suppress(AsterismError):
             operation(path)
 
@@ -134,6 +135,27 @@ def test_a_merge_refuses_what_is_damaged(tmp_path: Path, name: str) -> None:
         with pytest.raises(DamagedIndex, match=file.name):
             checked(tmp_path / "x")
     assert repaired(tmp_path / "x").dropped == (file.parts[-3],)
+    checked(tmp_path / "x")
+
+
+@pytest.mark.parametrize("name", ["multi/codes", "multi/scales", "dense/vectors", "lexical/counts", "numbers"])
+def test_a_change_of_metadata_refuses_what_is_damaged(tmp_path: Path, name: str) -> None:
+    """It copies rows, and would give the damage a new checksum. Documents of sound segments can be changed."""
+    make_index(tmp_path / "x", coded=True)
+    file = min((tmp_path / "x").glob(f"segment-*/{name}.npy"))
+    content = bytearray(file.read_bytes())
+    content[131] ^= 0xFF
+    file.write_bytes(content)
+    for _ in range(2):
+        with pytest.raises(DamagedIndex, match=r"segment|in order"):
+            change_metadata(tmp_path / "x", {"part": 0})
+        with pytest.raises(DamagedIndex):
+            checked(tmp_path / "x")
+    if name != "numbers":
+        change_metadata(tmp_path / "x", {"part": 2})
+        with pytest.raises(DamagedIndex, match=file.name):
+            checked(tmp_path / "x")
+    assert file.parts[-2 if name == "numbers" else -3] in repaired(tmp_path / "x").dropped
     checked(tmp_path / "x")
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from asterism import TokenSearch, TokenVectors, Views
+from asterism import MetadataChange, TokenSearch, TokenVectors, Views
 from asterism.collection.collection import Collection
 from asterism.collection.policy import Policy
 from asterism.documents.document import Document
@@ -30,6 +31,19 @@ def matrices(count: int, seed: int) -> list[np.ndarray]:
 def is_flat(collection: Collection) -> bool:
     codec = collection.snapshot().codec
     return codec is not None and codec.codec.is_flat
+
+
+def patched(target: Any, patch: Any) -> Any:
+    """The algorithm in RFC 7396, section 2."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(target) if isinstance(target, dict) else {}
+    for name, value in patch.items():
+        if value is None:
+            result.pop(name, None)
+        else:
+            result[name] = patched(result.get(name), value)
+    return result
 
 
 class Modelled:
@@ -65,6 +79,8 @@ class Modelled:
                 assert writer.delete(gone) == len(gone)
             for id in gone:
                 del self.model[id]
+        elif name == "change":
+            self.change(*arguments)
         else:
             of, seed = arguments
             ids = [str(self.made + i) for i in range(len(of))]
@@ -74,6 +90,21 @@ class Modelled:
                 chosen = np.random.default_rng(seed).permutation(known)[: len(ids) - 1]
                 ids[: len(chosen)] = chosen.tolist()
             self.put(ids, of, seed, name == "update")
+
+    def change(self, where: dict[str, Any], values: dict[str, Any], replace: bool) -> None:
+        """Documents whose metadata change have new numbers, so they are the last afterwards."""
+        with self.collection.writing() as writer:
+            moved = writer.change_metadata(self.collection.match(where), MetadataChange(values, replace))
+        matching = [id for id, (document, _) in self.model.items() if holds(where, dict(document.metadata))]
+        changed = 0
+        for id in matching:
+            document, matrix = self.model[id]
+            after = values if replace else patched(document.metadata, values)
+            if json.dumps(after, sort_keys=True) != json.dumps(document.metadata, sort_keys=True):
+                del self.model[id]
+                self.model[id] = (Document(id, document.text, metadata=after), matrix)
+                changed += 1
+        assert len(moved) == changed
 
     def check(self, where: dict[str, Any], k: int, seed: int) -> None:
         collection, model = self.collection, self.model

@@ -24,6 +24,7 @@ QUIET = settings(max_examples=12, deadline=None, suppress_health_check=list(Heal
 operations = st.one_of(
     st.tuples(st.just("add"), st.lists(metadata, min_size=1, max_size=8), st.integers(0, 10**6)),
     st.tuples(st.just("update"), st.lists(metadata, min_size=1, max_size=4), st.integers(0, 10**6)),
+    st.tuples(st.just("change"), filters, metadata, st.booleans()),
     st.tuples(st.just("delete"), st.floats(0, 1), st.integers(0, 10**6)),
     st.tuples(st.sampled_from(["settle", "compact", "reopen"])),
 )

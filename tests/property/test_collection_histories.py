@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asterism import Representations, TokenSearch, TokenVectors, Views
+from asterism import MetadataChange, Representations, TokenSearch, TokenVectors, Views
 from asterism.collection.collection import Collection
 from asterism.documents.document import Document
 from asterism.settings import TokenBuild
@@ -131,6 +131,22 @@ def test_an_update_to_the_same_vectors_changes_no_score(trained: Trained) -> Non
     exact = [TokenSearch(method="exact")]
     for after, before in zip(results(changed, 40, exact), results(plain, 40, exact), strict=True):
         assert sorted(after) == sorted(before)
+
+
+def test_a_change_of_metadata_changes_no_score(trained: Trained) -> None:
+    """It copies codes, so that even coded vectors stay the same."""
+    _, changed, plain = trained
+    with changed.writing() as writer:
+        moved = writer.change_metadata(changed.match({"n": 1}), MetadataChange({"m": 2}))
+        assert len(moved) == 13
+    exact = [TokenSearch(method="exact")]
+    for _ in range(2):
+        for after, before in zip(results(changed, 40, exact), results(plain, 40, exact), strict=True):
+            assert sorted(after) == sorted(before)
+        with changed.writing() as writer:
+            writer.compact()
+    assert results(changed, 40, exact)
+    changed.check()
 
 
 def test_compaction_and_opening_again_change_no_result(trained: Trained) -> None:

@@ -15,10 +15,13 @@ from . import (
     cross,
     delete,
     demo,
+    documents,
     evaluate,
     export,
+    export_model,
     index,
     maintenance,
+    metadata,
     models,
     pull,
     search,
@@ -38,6 +41,10 @@ for command in (
     sync.sync,
     add.add,
     delete.delete,
+    metadata.set_metadata,
+    documents.list_documents,
+    documents.get,
+    export.export,
     search.search,
     evaluate.evaluate,
     tune.tune,
@@ -46,12 +53,13 @@ for command in (
     maintenance.check,
     maintenance.compact,
     maintenance.repair,
+    maintenance.backup,
     models.models,
     pull.pull,
-    export.export_model,
+    export_model.export_model,
     demo.demo,
 ):
-    app.command()(command)
+    app.command("list" if command is documents.list_documents else None)(command)
 app.add_typer(cross.app, name="cross")
 
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from .inputs import STDIN, parse_filter, read_stdin
-from .options import Folder, Json, Quiet, describe_option
+from .options import Filter, Folder, Json, Quiet, describe_option
 from .output import format_megabytes, print_json, print_note, print_row
 from .progress import show_progress
-from .search import Filter, QueryText, show_ranking
+from .rankings import show_ranking
+from .search import QueryText
 
 if TYPE_CHECKING:
     from ..factorised.anchors import AnchorChoice

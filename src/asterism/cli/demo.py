@@ -11,7 +11,7 @@ from typing import Annotated
 from .options import Quiet, describe_option
 from .output import format_megabytes, make_console
 from .progress import show_waiting
-from .search import print_ranking
+from .rankings import print_ranking
 
 CORPUS = "docstrings of Python's standard library"
 QUESTIONS = (

@@ -1,28 +1,28 @@
-"""`asterism export-model MODEL DIR`: a model as a folder that another library loads."""
+"""`asterism export DIR --to FILE`: the documents as a file that can be indexed again."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
 
-from .options import Quiet, describe_argument, describe_option
-from .output import print_note, print_row
+from .inputs import parse_filter
+from .options import Filter, Folder, Json, Quiet, describe_option
+from .output import format_megabytes, print_json, print_note
 from .progress import show_waiting
 
-Model = Annotated[str, describe_argument("MODEL", "The folder of a model in asterism's layout, or its name.")]
-To = Annotated[Path, describe_argument("DIR", "The new folder.")]
-Layout = Annotated[
-    str, describe_option("--layout", help="Which library's: sentence-transformers or pylate.", default=True)
+To = Annotated[
+    Path, describe_option("--to", metavar="FILE", help="jsonl or jsonl.gz in BEIR form, or parquet, by its ending.")
 ]
 
 
-def export_model(model: Model, to: To, layout: Layout = "sentence-transformers", quiet: Quiet = False) -> None:
-    """Write a model's token vectors, or a cross-encoder, as a folder of sentence-transformers 6 or PyLate."""
-    from ..encoders.checkpoints import exporting
-    from ..encoders.loading import find_model_folder
+def export(folder: Folder, to: To, filter: Filter = None, as_json: Json = False, quiet: Quiet = False) -> None:
+    """Write the documents to a file, as of one moment; `asterism index` reads JSON lines back."""
+    from ..retriever import Retriever
 
-    with show_waiting(f"exporting {model}", quiet):
-        left_out = exporting.export_model(find_model_folder(model), to, layout)
-    if left_out:
-        print_note(f"without {' and '.join(left_out)}: the layout has token vectors only", quiet)
-    print_row(to)
+    with Retriever.open(folder) as retriever, show_waiting(f"exporting {folder}", quiet):
+        documents = retriever.export(to, filter=parse_filter(filter))
+    size = to.stat().st_size
+    if as_json:
+        print_json({"path": str(to), "documents": documents, "bytes": size})
+    else:
+        print_note(f"{to}: {documents:,} documents, {format_megabytes(size)}", quiet)

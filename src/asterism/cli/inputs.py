@@ -28,14 +28,17 @@ MOST_STDIN = 1 << 26  # bytes of a query
 
 def parse_filter(text: str | None) -> dict[str, Any] | None:
     """The value of --filter."""
-    if text is None:
-        return None
+    return None if text is None else parse_object(text, "--filter", '{"year": {"$gte": 2020}}', FilterError)
+
+
+def parse_object(text: str, name: str, example: str, error_class: type[InputError] = InputError) -> dict[str, Any]:
+    """A JSON object of the command line; `name` and `example` are for messages."""
     try:
         found = parse_json(text)
     except ValueError as error:
-        raise FilterError(f"--filter is not usable JSON ({error}): {text[:60]!r}") from error
+        raise error_class(f"{name} is not usable JSON ({error}): {text[:60]!r}") from error
     if not isinstance(found, dict):
-        raise FilterError(f'--filter is {text[:60]!r}, expected an object such as {{"year": {{"$gte": 2020}}}}')
+        raise error_class(f"{name} is {text[:60]!r}, expected an object such as {example}")
     return found
 
 

@@ -1,13 +1,17 @@
-"""`asterism compact`, `check`, `repair` and `info`."""
+"""`asterism compact`, `check`, `repair`, `backup` and `info`."""
 
 from __future__ import annotations
 
 import sys
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
-from .options import Folder, Json, Model, Quiet
+from .options import Folder, Json, Model, Quiet, describe_argument
 from .output import format_megabytes, make_console, print_json, print_note, print_row
+from .progress import show_waiting
 from .readability import warn_of_unreadable
+
+NewFolder = Annotated[Path, describe_argument("TO", "The folder to create.")]
 
 
 def compact(folder: Folder, as_json: Json = False, quiet: Quiet = False) -> None:
@@ -63,6 +67,18 @@ def repair(folder: Folder, model: Model = None, as_json: Json = False, quiet: Qu
     print_note(f"{folder}: repaired {damage}; {done.represented:,} documents were encoded again", quiet)
     lost = f"; {done.lost:,} were lost with their texts: add them again" if done.lost else ""
     print_note(f"{folder}: {documents:,} documents are there{lost}", quiet)
+
+
+def backup(folder: Folder, to: NewFolder, as_json: Json = False, quiet: Quiet = False) -> None:
+    """Copy an index to a new folder, also while others use it; every file of the copy is verified."""
+    from ..retriever import Retriever
+
+    with Retriever.open(folder) as retriever, show_waiting(f"copying {folder}", quiet):
+        done = retriever.backup(to)
+    if as_json:
+        print_json({"path": str(to), "documents": done.documents, "bytes": done.bytes})
+    else:
+        print_note(f"{to}: {done.documents:,} documents, {format_megabytes(done.bytes)}", quiet)
 
 
 def info(folder: Folder, as_json: Json = False) -> None:

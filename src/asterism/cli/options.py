@@ -39,6 +39,13 @@ Data = Annotated[
 Split = Annotated[
     str, describe_option("--split", help="Which judgements: qrels/SPLIT.tsv, in BEIR's or TREC's form.", default=True)
 ]
+Filter = Annotated[
+    str | None,
+    describe_option("--filter", metavar="JSON", help='Only documents with this metadata: {"year": {"$gte": 2020}}.'),
+]
+Ids = Annotated[list[str] | None, describe_argument("ID", "The documents' ids.")]
+From = Annotated[str | None, describe_option("--from", metavar="FILE", help="A file with one id a line; - for stdin.")]
+Offset = Annotated[int, describe_option("--offset", help="How many to leave out at the beginning.", default=True)]
 Wait = Annotated[
     float | None,
     describe_option("--wait", metavar="SECONDS", help="Wait that long for another writer to end.", default="1"),

@@ -43,6 +43,16 @@ def print_row(*cells: object) -> None:
     print("\t".join(make_one_line(str(cell)) for cell in cells))
 
 
+def format_json(value: object) -> str:
+    """A value as JSON, for a cell."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def print_text(text: str) -> None:
+    """A text of any number of lines on stdout."""
+    print(make_visible(text))
+
+
 def print_json(value: dict[str, Any]) -> None:
     """One line on stdout; numbers that are not finite are null. Unsafe characters are escaped, which parsers undo."""
     clean = {

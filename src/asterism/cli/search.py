@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from .explanations import print_explanation
+from ..errors import InputError
 from .inputs import STDIN, parse_filter, read_stdin
-from .options import Folder, Json, Model, describe_argument, describe_option
-from .output import make_console, make_visible, print_json, print_note, print_row
+from .options import Filter, Folder, Json, Model, Offset, describe_argument, describe_option
+from .output import print_note
+from .rankings import show_ranking
 from .readability import POOR
 
 if TYPE_CHECKING:
     from ..encoders.pair_scorer import PairScorer
-    from ..results import Explanation, Match, Ranking
     from ..retriever import Retriever
     from ..settings import HybridSearch
-
-SNIPPET = 200
 
 QueryText = Annotated[str, describe_argument("QUERY", "What to look for; - reads it from stdin.")]
 Count = Annotated[
@@ -31,10 +29,6 @@ MethodName = Annotated[
         help="colbert, xtr, exact, dense, lexical or hybrid; hybrid:FUSION names a fusion (rrf, m3-all …).",
         default="hybrid, or the method of the only view",
     ),
-]
-Filter = Annotated[
-    str | None,
-    describe_option("--filter", metavar="JSON", help='Only documents with this metadata: {"year": {"$gte": 2020}}.'),
 ]
 Calibrated = Annotated[
     bool,
@@ -50,6 +44,10 @@ GroupBy = Annotated[
     describe_option("--group-by", metavar="KEY", help="One hit for each value of this metadata: file, for example."),
 ]
 Fold = Annotated[bool, describe_option("--fold", help="Of nearly identical texts, show only the best.")]
+Also = Annotated[
+    list[Path] | None,
+    describe_option("--also", metavar="DIR", help="Another index to search with it; may be given several times."),
+]
 Explain = Annotated[bool, describe_option("--explain", help="Show what in each document answered the query.")]
 
 
@@ -57,6 +55,8 @@ def search(
     folder: Folder,
     query: QueryText,
     k: Count = None,
+    offset: Offset = 0,
+    also: Also = None,
     method: MethodName = None,
     filter: Filter = None,
     calibrated: Calibrated = False,
@@ -68,53 +68,80 @@ def search(
     model: Model = None,
     as_json: Json = False,
 ) -> None:
-    """Search an index."""
+    """Search an index, or several together."""
     from ..retriever import Retriever
-    from ..retriever.jobs import is_unfinished
 
     text = read_stdin() if query == STDIN else query
     wanted = parse_filter(filter)
+    if also:
+        _refuse_for_several(explain, calibrated, method, group_by is not None or fold)
+        page = {"k": k, "offset": offset, "rerank": rerank, "depth": depth}
+        _search_several([folder, *also], text, page, {"method": method, "filter": wanted}, model, as_json)
+        return
     with Retriever.open(folder, model) as retriever:
-        unfinished, documents = is_unfinished(retriever.collection), len(retriever)
-        count = _choose_count(k, documents)
+        documents = len(retriever)
+        _note_unfinished(folder, retriever)
+        count = _choose_count(k, documents, offset)
         asked: dict[str, Any] = {
             "method": method,
             "filter": wanted,
             "settings": _calibrate(retriever) if calibrated else None,
         }
-        ranking = retriever.search(
-            text, count, **asked, rerank=_load_scorer(rerank), depth=depth, group_by=group_by, fold=fold
-        )
-        reasons = [retriever.explain(text, hit.id, k=count, **asked) for hit in ranking] if explain else []
+        pages = {"offset": offset, "group_by": group_by, "fold": fold}
+        ranking = retriever.search(text, count, **pages, **asked, rerank=_load_scorer(rerank), depth=depth)
+        reasons = [retriever.explain(text, hit.id, k=count + offset, **asked) for hit in ranking] if explain else []
         words_alone = method == "lexical" or retriever.views == ("lexical",)
         readable = 1.0 if words_alone else float(retriever.encoder.measure_readable([text])[0])
-    if unfinished:
-        print_note(f"{folder} is not finished: run the same `asterism index` again")
     if readable < POOR:
         what = "they rest on its words" if ranking.method == "hybrid" else "do not rely on them"
         print_note(f"the model can read only {readable:.0%} of the query, judge the results accordingly: {what}")
     if not len(ranking):
-        print_note(f"nothing found: {_explain_nothing(documents, wanted is not None, ranking.method)}")
+        print_note(f"nothing found: {_explain_nothing(documents, offset, wanted is not None, ranking.method)}")
     show_ranking(ranking, reasons, as_json)
 
 
-def show_ranking(ranking: Ranking, reasons: list[Explanation], as_json: bool) -> None:
-    """Print a ranking: as JSON, for people, or for another program; `reasons` are none, or one for each hit."""
-    if as_json:
-        for hit in ranking.to_json(reasons)["hits"]:
-            print_json(hit)
-    elif sys.stdout.isatty():
-        print_ranking(ranking, reasons)
-    else:
-        _print_plain(ranking, reasons)
+def _search_several(
+    folders: list[Path], text: str, page: dict[str, Any], asked: dict[str, Any], model: str | None, as_json: bool
+) -> None:
+    """Search several indexes as one, and print the ranking."""
+    from ..retriever import open_many
+
+    with open_many(folders, model) as indexes:
+        documents, offset = len(indexes), page["offset"]
+        for folder, retriever in indexes.indexes.items():
+            _note_unfinished(folder, retriever)
+        scorer = {"rerank": _load_scorer(page["rerank"]), "depth": page["depth"]}
+        ranking = indexes.search(text, _choose_count(page["k"], documents, offset), offset=offset, **asked, **scorer)
+    if not len(ranking):
+        reason = _explain_nothing(documents, offset, asked["filter"] is not None, ranking.method)
+        print_note(f"nothing found: {reason}")
+    show_ranking(ranking, [], as_json)
 
 
-def _choose_count(k: int | None, documents: int) -> int:
+def _refuse_for_several(explain: bool, calibrated: bool, method: str | None, grouped: bool) -> None:
+    if grouped:
+        raise InputError("--group-by or --fold was given with --also, expected one index: search them one by one")
+    if explain:
+        raise InputError("--explain and --also were given, expected one of them: explain a search of one index")
+    if calibrated and method not in (None, "hybrid"):
+        raise InputError(f"--calibrated was given with --method {method}, expected hybrid: others have plain scores")
+
+
+def _note_unfinished(folder: Path | str, retriever: Retriever) -> None:
+    from ..retriever.jobs import is_unfinished
+
+    if is_unfinished(retriever.collection):
+        print_note(f"{folder} is not finished: run the same `asterism index` again")
+
+
+def _choose_count(k: int | None, documents: int, offset: int) -> int:
     """As many as were asked for, or all; what is no number of documents is refused by the search."""
-    return min(10 if k is None else k, max(1, documents))
+    return min(10 if k is None else k, max(1, documents - max(0, offset)))
 
 
-def _explain_nothing(documents: int, filtered: bool, method: str) -> str:
+def _explain_nothing(documents: int, offset: int, filtered: bool, method: str) -> str:
+    if documents and offset:
+        return f"there are no more hits after the first {offset:,}"
     if documents and method == "lexical":
         return f"no document {'that matches the filter ' if filtered else ''}has a word of the query"
     return "no document matches the filter" if documents and filtered else "the index has no documents to search"
@@ -131,54 +158,3 @@ def _load_scorer(model: str | None) -> PairScorer | None:
 def _calibrate(retriever: Retriever) -> HybridSearch:
     """The index's own settings of hybrid search, with scores from 0 to 1."""
     return replace(retriever.fusion, calibrated=True)
-
-
-def _print_plain(ranking: Ranking, reasons: list[Explanation]) -> None:
-    """Columns separated by tabs: rank, score, id, title or text, and a file's place; then its explanation."""
-    for i, hit in enumerate(ranking):
-        shown = " ".join((hit.document.title or hit.document.text).split())[:SNIPPET]
-        source = hit.source
-        print_row(hit.rank, f"{hit.score:.4f}", hit.id, shown, *([source] if source else []))
-        if reasons:
-            _print_reasons(reasons[i])
-
-
-def _print_reasons(reason: Explanation) -> None:
-    """A line for each view of a hybrid search, and for each query token."""
-    _print_matches(reason.matches)
-    for share in reason.shares:
-        print_row("", f"{share.share:.4f}", share.view, f"{share.score:.4f}")
-        _print_matches(share.matches)
-
-
-def _print_matches(matches: tuple[Match, ...]) -> None:
-    for match in matches:
-        answer = "(imputed)" if match.imputed else match.token
-        place = f"{match.field}:{match.begin}-{match.end}" if match.begin >= 0 else ""
-        print_row("", f"{match.similarity:.3f}", match.query_token, answer, place)
-
-
-def print_ranking(ranking: Ranking, reasons: list[Explanation]) -> None:
-    """Print a ranking in colours; the first hits are explained, as many as there are reasons."""
-    from rich.padding import Padding
-    from rich.text import Text
-
-    console = make_console()
-    for i, hit in enumerate(ranking):
-        document = hit.document
-        head = Text.assemble(
-            (f"{hit.rank:2} ", "bold"), (f"{hit.score:7.3f}  ", "cyan"), (make_visible(hit.id), "bold green")
-        )
-        if source := hit.source:
-            head.append(f"  {make_visible(source)}", "magenta")
-        console.print(head)
-        if i < len(reasons):
-            print_explanation(console, reasons[i])
-            continue
-        if document.title:
-            console.print(Padding(Text(make_visible(document.title), style="bold"), (0, 0, 0, 4)))
-        text = make_visible(" ".join(document.text.split()))
-        console.print(Padding(Text(text[:SNIPPET] + ("…" if len(text) > SNIPPET else "")), (0, 0, 0, 4)))
-    seconds = sum(ranking.timings.values())
-    documents = "1 document" if len(ranking) == 1 else f"{len(ranking)} documents"
-    console.print(Text(f"{documents} in {1000 * seconds:.1f} ms ({ranking.method})", style="dim"))

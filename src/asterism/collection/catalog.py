@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -176,6 +176,12 @@ class CatalogReader:
             compared = f"{start} AND kind = ? AND value {condition.sign} ?"
             yield self._read_numbers(compared, condition.field, condition.kind, condition.value)
 
+    def copy_to(self, folder: Path) -> None:
+        """Write a copy of the whole catalog, as this transaction sees it, into another folder."""
+        target = folder / CATALOG
+        with translate_errors(target), closing(connect(target, "rwc")) as copy:
+            self._connection.backup(copy)
+
     def check(self) -> None:
         """Check everything with SQLite and with the checksums; raises DamagedIndex."""
         report = [row[0] for row in self._connection.execute("PRAGMA integrity_check(1)")]
@@ -265,13 +271,15 @@ class CatalogEdit(CatalogReader):
 
     def remove(self, numbers: Sequence[int]) -> int:
         """Remove documents that no segment holds any more; returns how many there were."""
-        found = self.documents(numbers)
-        for number, document in found.items():
-            entries = [(*entry, number) for entry in list_fields(document.metadata)]
-            condition = "name = ? AND kind = ? AND value = ? AND number = ?"
-            self._connection.executemany(f"DELETE FROM fields WHERE {condition}", entries)
-            self._connection.execute("DELETE FROM documents WHERE number = ?", (number,))
-        return len(found)
+        removed = 0
+        for start in range(0, len(numbers), AT_ONCE):  # their texts may be larger than memory
+            for number, document in self.documents(numbers[start : start + AT_ONCE]).items():
+                entries = [(*entry, number) for entry in list_fields(document.metadata)]
+                condition = "name = ? AND kind = ? AND value = ? AND number = ?"
+                self._connection.executemany(f"DELETE FROM fields WHERE {condition}", entries)
+                self._connection.execute("DELETE FROM documents WHERE number = ?", (number,))
+                removed += 1
+        return removed
 
     def replace_tombstones(self, numbers: Numbers) -> None:
         """Replace all tombstones; for a repair, which sets their fingerprint itself."""

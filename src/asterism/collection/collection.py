@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,12 +35,12 @@ from .base import Base
 from .catalog import Catalog, CatalogReader, create_catalog
 from .eligibility import Eligibility
 from .filter_parsing import parse_filter
-from .filters import is_fulfilled
+from .filters import Condition, is_fulfilled
 from .format import KIND, PATIENCE, REPAIR, VERSION, read_views, write_collection_manifest
 from .kept_views import Views
 from .policy import Policy
 from .snapshot import Snapshot, positions
-from .state import upgrade_state
+from .state import Numbers, upgrade_state
 from .writer import CollectionWriter
 
 MOST_WAIT = 1e6  # seconds
@@ -172,14 +172,29 @@ class Collection:
         with self.reading() as reader:
             return set(reader.find_numbers(list(ids)))
 
-    def documents(self) -> Iterator[Document]:
-        """All documents of the current state, in the order in which they were added."""
-        with self.reading() as reader:
-            numbers = reader.read_all_numbers()
+    def documents(
+        self, filter: Mapping[str, Any] | None = None, offset: int = 0, limit: int | None = None
+    ) -> Iterator[Document]:
+        """The documents of the current state that match a filter, in the order in which they were added.
+
+        Without the first `offset`, and at most `limit`. Those that are removed while this runs are left out.
+        """
+        condition = None if filter is None else parse_filter(filter)
+        numbers = self.match(filter)[offset : None if limit is None else offset + limit]
         for start in range(0, len(numbers), 256):
             with self.reading() as reader:  # closed before each yield: the caller may read and write
                 found = reader.documents(numbers[start : start + 256].tolist())
-            yield from found.values()
+            self._refuse_others(found.values(), condition)
+            yield from (found[number] for number in sorted(found))
+
+    def match(self, filter: Mapping[str, Any] | None = None) -> Numbers:
+        """(n,) the numbers of the documents that match a filter, ascending."""
+        with self.reading() as reader:
+            if filter is None:
+                return reader.read_all_numbers()
+            snapshot = self._open_newest(reader)
+            eligible = self._eligibility.find(snapshot, reader, filter)
+            return snapshot.numbers if eligible is None else snapshot.numbers[eligible]
 
     def find(
         self, search: Callable[[Snapshot, Mask | None], SearchHits], filter: Mapping[str, Any] | None = None
@@ -289,16 +304,18 @@ class Collection:
             documents = reader.documents(wanted.tolist())
         if len(documents) < len(wanted):
             return None
-        if filter is not None:  # damaged fields must not add documents
-            condition = parse_filter(filter)
-            if not all(is_fulfilled(condition, document.metadata) for document in documents.values()):
-                raise damaged(self.path, "has fields that are not those of its documents")
+        self._refuse_others(documents.values(), None if filter is None else parse_filter(filter))
         found = []
         for row, values in zip(hits.ids, hits.scores, strict=True):
             numbers = snapshot.numbers[row[row >= 0]].tolist()
             pairs = zip(numbers, values.tolist(), strict=False)
             found.append(Found([(documents[number], score) for number, score in pairs], hits.timings))
         return found
+
+    def _refuse_others(self, documents: Iterable[Document], condition: Condition | None) -> None:
+        """Damaged fields must not add documents."""
+        if condition is not None and not all(is_fulfilled(condition, document.metadata) for document in documents):
+            raise damaged(self.path, "has fields that are not those of its documents")
 
     def _verify(self, snapshot: Snapshot) -> None:
         """Before the first search of a small index, compare the checksums of its segments."""

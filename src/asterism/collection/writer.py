@@ -29,11 +29,12 @@ from .base import Base, add_part
 from .catalog import Catalog
 from .format import write_collection_manifest
 from .kept_views import Views
+from .metadata_changes import MetadataChange, Moved, find_changed, write_changed
 from .policy import Policy
 from .segment_maker import SegmentMaker
 from .segment_merger import SegmentMerger
 from .snapshot import Snapshot
-from .state import State
+from .state import Numbers, State
 from .stored_parts import StoredSegment
 
 
@@ -182,17 +183,48 @@ class CollectionWriter:
 
     def delete(self, ids: Sequence[str], missing_ok: bool = False) -> int:
         """Delete documents; returns how many existed."""
+        with self._catalog.reading() as reader:
+            known = reader.find_numbers(list(dict.fromkeys(ids)))
+        missing = next((id for id in ids if id not in known), None)
+        if missing is not None and not missing_ok:
+            raise UnknownDocument(f"there is no document with the id {missing!r}: nothing was deleted")
+        return self.delete_numbers(list(known.values()))
+
+    def delete_numbers(self, numbers: Sequence[int]) -> int:
+        """Delete documents by their numbers, which must exist, atomically; returns how many."""
+        if not numbers:
+            return 0
         base = self._take_base()
         with self._catalog.writing() as edit:
-            known = edit.find_numbers(list(dict.fromkeys(ids)))
-            missing = [id for id in ids if id not in known]
-            if missing and not missing_ok:
-                raise UnknownDocument(f"there is no document with the id {missing[0]!r}: nothing was deleted")
             state = edit.state()
-            edit.bury(list(known.values()))
-            state = edit.put_state(replace(state, documents=state.documents - len(known)))
+            edit.bury(numbers)
+            state = edit.put_state(replace(state, documents=state.documents - len(numbers)))
         self._known_base = replace(base, state=state)
-        return len(known)
+        return len(numbers)
+
+    def change_metadata(self, numbers: Numbers, change: MetadataChange) -> Moved:
+        """Change the metadata of documents (n,), atomically, without their texts; unchanged ones stay as they are.
+
+        A changed document has a new number, and its views are copied into a new segment. The files that they are
+        copied from are verified first, so that damage does not get a new checksum.
+        """
+        snapshot = self._snapshot()
+        with self._catalog.reading() as reader:
+            old = find_changed(reader, np.sort(numbers), change)
+        if not len(old):
+            return Moved(old, old)
+        sources = [stored for stored in snapshot.segments if np.isin(stored.numbers, old).any()]
+        verify_folders((folder for stored in sources for folder in stored.folders), self._threads)
+        self._known_base = None
+        with self._start_maker(Base.from_snapshot(snapshot)) as maker:
+            first = maker.state.next_number
+            moved = Moved(old, np.arange(first, first + len(old)))
+            part = SegmentMerger(maker, snapshot).copy(sources, moved.old, moved.new)
+            refuse_lost_pages(self._folder)
+            with self._catalog.writing() as edit:
+                write_changed(edit, moved, change)
+                edit.put_state(add_part(maker.state, part, len(old), len(old)))
+        return moved
 
     @property
     def state(self) -> State:

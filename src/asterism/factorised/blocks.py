@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +20,12 @@ from ..errors import DamagedIndex
 from ..files.new_folders import fsync_path
 from ..files.regular_files import is_real_folder
 from ..storage.arrays import MappedFolder
+from ..storage.copies import copy_file
 from ..storage.facts import Facts, FileFacts
 from ..storage.faults import REMEDY, damaged, report_write_errors
-from ..storage.folders import PART
+from ..storage.folders import PART, sweep_parts
 from ..storage.lock import hold_writer_lock
-from ..storage.manifest import read_manifest
+from ..storage.manifest import read_manifest, write_manifest
 
 MOST_ROWS = 1 << 31
 CHUNK = 8192  # rows that are looked at or copied at once
@@ -85,6 +86,20 @@ def make_segment(folder: Path, number: int) -> Iterator[tuple[str, Path]]:
     except BaseException:
         shutil.rmtree(new, ignore_errors=True)
         raise
+
+
+def copy_blocks(source: Path, target: Path, blocks: Sequence[Segment], manifest: dict[str, Any]) -> None:
+    """Copy blocks of a table into a folder, with a manifest; FileNotFoundError if one was joined meanwhile.
+
+    Called again with other blocks, it copies what is not there yet.
+    """
+    for block in blocks:
+        for file in block.files:
+            if not (target / block.name / file).exists():
+                copy_file(source / block.name / file, target / block.name / file)
+    target.mkdir(exist_ok=True)
+    sweep_parts(target, {block.name for block in blocks})
+    write_manifest(target, manifest)
 
 
 def map_numbers(part: MappedFolder, rows: int) -> npt.NDArray[np.int64]:

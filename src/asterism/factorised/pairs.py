@@ -25,7 +25,7 @@ from ..storage.facts import Facts
 from ..storage.faults import damaged
 from ..storage.folders import make_index_folder, remove_part, sweep_parts
 from ..storage.manifest import write_manifest
-from .blocks import Segment, advise, hold_table, is_finite, make_segment, map_numbers, open_newest
+from .blocks import Segment, advise, copy_blocks, hold_table, is_finite, make_segment, map_numbers, open_newest
 
 KIND, VERSION = "asterism scored pairs", 1
 FOLDER = "pairs"  # inside the folder of an index
@@ -78,6 +78,11 @@ class PairState:
             tuple(Segment.from_facts(part, "queries", "documents", "scores") for part in facts.parts("segments")),
             StoredFit.from_facts(facts.part("fit")) if facts.has("fit") else None,
         )
+
+    @property
+    def blocks(self) -> tuple[Segment, ...]:
+        """Every folder that belongs to it."""
+        return (*self.segments, *([self.fit.segment] if self.fit is not None else []))
 
     def to_json(self) -> dict[str, Any]:
         """The content of the manifest."""
@@ -132,15 +137,17 @@ class PairTable:
         with hold_table(self.folder):
             newest = PairTable.open(self.folder)
             newest.verify()  # damage must not get a new checksum
-            state = newest.state
-            fitted = {state.fit.segment.name} if state.fit is not None else set()
-            sweep_parts(self.folder, {segment.name for segment in state.segments} | fitted)
+            sweep_parts(self.folder, {segment.name for segment in newest.state.blocks})
             yield PairWriter(newest)
 
     @property
     def bytes(self) -> int:
         """Size of all arrays."""
         return sum(part.bytes for part in self._parts)
+
+    def copy_to(self, target: Path) -> None:
+        """Copy the table into a folder; FileNotFoundError if its blocks were joined meanwhile."""
+        copy_blocks(self.folder, target, self.state.blocks, self.state.to_json())
 
     def verify(self) -> None:
         """Read all files and compare their checksums; what is not a number, or no query, is refused too."""
@@ -165,21 +172,41 @@ class PairWriter:
             files = write_arrays(folder, {"queries": queries, "documents": documents, "scores": scores})
         self._commit(1, segments=(*self.table.state.segments, Segment(name, len(queries), files)))
 
+    def carry_over(self, old: Numbers, new: Numbers) -> None:
+        """Documents that had the numbers old (n,), ascending, have new (n,) and the same texts: so have their pairs."""
+        table, fit = self.table, self.table.state.fit
+        if not np.isin(old, table.documents).any():
+            return  # only documents with pairs are fitted
+        numbers = _rename(table.numbers, old, new)
+        order = np.argsort(numbers)
+        errors = (fit.error_before, fit.error_after) if fit is not None else (1.0, 1.0)
+        everything = np.ones(len(table.documents), bool)
+        self._store(everything, _rename(table.documents, old, new), numbers[order], table.vectors[order], errors)
+
     def finish(self, kept: Numbers, numbers: Numbers, vectors: Floats, errors: tuple[float, float]) -> None:
         """Join the blocks, without pairs of documents that are not in `kept`, and store vectors (n, d + 1).
 
         errors: of held-out queries, before and after the fit
         """
+        self._store(np.isin(self.table.documents, kept), self.table.documents, numbers, vectors, errors)
+
+    def _store(
+        self,
+        chosen: npt.NDArray[np.bool_],
+        documents: Numbers,
+        numbers: Numbers,
+        vectors: Floats,
+        errors: tuple[float, float],
+    ) -> None:
+        """Replace everything by the chosen pairs (p,), of documents (p,), and by the fit."""
         table, state = self.table, self.table.state
-        old = [*state.segments, *([state.fit.segment] if state.fit is not None else [])]
-        chosen = np.isin(table.documents, kept)
+        old = state.blocks
         blocks: tuple[Segment, ...] = ()
         if chosen.any():
             with make_segment(table.folder, state.next_folder) as (name, folder):
-                documents, scores = table.documents[chosen], table.scores[chosen]
-                files = write_arrays(folder, {"queries": table.queries[chosen], "documents": documents})
-                files |= write_arrays(folder, {"scores": scores})
-            blocks = (Segment(name, len(scores), files),)
+                files = write_arrays(folder, {"queries": table.queries[chosen], "documents": documents[chosen]})
+                files |= write_arrays(folder, {"scores": table.scores[chosen]})
+            blocks = (Segment(name, int(chosen.sum()), files),)
         fit = None
         if len(numbers):
             with make_segment(table.folder, state.next_folder + 1) as (name, folder):
@@ -193,6 +220,12 @@ class PairWriter:
         state = replace(self.table.state, next_folder=self.table.state.next_folder + folders, **changes)
         write_manifest(self.table.folder, state.to_json())
         self.table = PairTable(self.table.folder, state)
+
+
+def _rename(numbers: Numbers, old: Numbers, new: Numbers) -> Numbers:
+    """The numbers, those in old (n,), ascending, replaced by new (n,)."""
+    at = np.minimum(np.searchsorted(old, numbers), len(old) - 1)
+    return np.where(old[at] == numbers, new[at], numbers)
 
 
 def _join(arrays: Iterator[Numbers]) -> Numbers:

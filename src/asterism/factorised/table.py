@@ -6,7 +6,8 @@ cross/
   writer.lock, writer.queue
 
 Rows are appended in blocks; each block is one commit, so that a build that is killed loses at most one. `finish` joins
-all blocks to one segment, so that an interrupted build ends with the same bytes as another.
+all blocks to one segment, so that an interrupted build ends with the same bytes as another. A document whose number
+changes without its text keeps its scores: `carry_over` appends them once more.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from ..storage.facts import LARGEST, Facts
 from ..storage.faults import damaged
 from ..storage.folders import make_index_folder, remove_part, sweep_parts
 from ..storage.manifest import write_manifest
-from .blocks import CHUNK, Segment, advise, hold_table, is_finite, make_segment, map_numbers, open_newest
+from .blocks import CHUNK, Segment, advise, copy_blocks, hold_table, is_finite, make_segment, map_numbers, open_newest
 
-KIND, VERSION = "asterism anchor scores", 1
+KIND, VERSION = "asterism anchor scores", 2  # 1: the numbers of a block are above those of the blocks before
 FOLDER = "cross"  # inside the folder of an index
 MOST_QUERIES = 1 << 16
 PRECISIONS = ("float32", "float16")
@@ -82,7 +83,7 @@ class TableState:
 
 
 class ScoreTable:
-    """An open table. `numbers` (n,) and the rows of `read` are in the order of the blocks, which is ascending.
+    """An open table. `numbers` (n,) are ascending, and the rows of `read` are in their order.
 
     Everything is mapped at once, and stays readable when another process joins the blocks. The numbers are compared
     with their checksum, because they say whose scores the rows are.
@@ -96,9 +97,11 @@ class ScoreTable:
         pairs = list(zip(self._parts, state.segments, strict=True))
         self._scores = [part.array("scores", self.dtype, (segment.rows, self.width)) for part, segment in pairs]
         arrays = [map_numbers(part, segment.rows) for part, segment in pairs]
-        self.numbers: Numbers = np.concatenate([np.empty(0, np.int64), *arrays])
-        if (self.numbers[1:] <= self.numbers[:-1]).any():
-            raise damaged(folder, "has rows whose numbers are not in order")
+        numbers: Numbers = np.concatenate([np.empty(0, np.int64), *arrays])
+        self._order = None if (numbers[1:] > numbers[:-1]).all() else np.argsort(numbers, kind="stable")
+        self.numbers = numbers if self._order is None else numbers[self._order]
+        if any((one[1:] <= one[:-1]).any() for one in (*arrays, self.numbers)):
+            raise damaged(folder, "has rows whose numbers are not in order, or two of one document")
 
     @classmethod
     def create(cls, folder: Path, queries: Sequence[str], precision: str, made_of: Mapping[str, Any]) -> ScoreTable:
@@ -140,7 +143,12 @@ class ScoreTable:
         """(n, queries) all rows; one segment is mapped, several are copied."""
         if len(self._scores) == 1:
             return self._scores[0]
-        return np.concatenate([np.empty((0, self.width), self.dtype), *self._scores])
+        rows = np.concatenate([np.empty((0, self.width), self.dtype), *self._scores])
+        return rows if self._order is None else rows[self._order]
+
+    def copy_to(self, target: Path) -> None:
+        """Copy the table into a folder; FileNotFoundError if its blocks were joined meanwhile."""
+        copy_blocks(self.folder, target, self.state.segments, self.state.to_json())
 
     def verify(self) -> None:
         """Read all files and compare their checksums; a score that is not a number is refused too."""
@@ -158,7 +166,7 @@ class TableWriter:
         self.table = table
 
     def append(self, numbers: Numbers, scores: npt.NDArray[np.floating]) -> None:
-        """Rows (n, queries) of documents, whose numbers are ascending and above all others."""
+        """Rows (n, queries) of documents that have none yet, whose numbers are ascending."""
         with np.errstate(over="ignore"):
             rows = scores.astype(self.table.dtype)
         if not np.isfinite(rows).all():
@@ -167,12 +175,27 @@ class TableWriter:
                 f"a score is {largest:g} or its negative, more than {self.table.dtype} can hold: remove "
                 f"{self.table.folder} and build it with the precision float32"
             )
-        if len(self.table.numbers) and numbers[0] <= self.table.numbers[-1]:
-            raise damaged(self.table.folder, "has scores of documents that the index does not have yet")
+        self._refuse_known(numbers)
         with make_segment(self.table.folder, self.table.state.next_folder) as (name, folder):
             files = write_arrays(folder, {"numbers": numbers, "scores": rows})
         segment = Segment(name, len(numbers), files)
         self._commit(segments=(*self.table.state.segments, segment))
+
+    def carry_over(self, old: Numbers, new: Numbers) -> None:
+        """Documents that had the numbers old (n,) have new (n,) and the same texts: their rows are copied.
+
+        Anchor items among them stay anchor items.
+        """
+        table = self.table
+        there = np.isin(old, table.numbers)
+        if not there.any():
+            return
+        self._refuse_known(new)
+        table.verify()  # damage must not get a new checksum
+        segment = self._copy_rows(np.searchsorted(table.numbers, old[there]), new[there])
+        names = dict(zip(old.tolist(), new.tolist(), strict=True))
+        anchors = tuple(names.get(number, number) for number in table.state.anchors)
+        self._commit(segments=(*table.state.segments, segment), anchors=anchors)
 
     def finish(self, kept: Numbers, anchors: Sequence[int], ridge: float) -> None:
         """Join all blocks, keep the rows of these documents only, and store what was chosen."""
@@ -181,21 +204,30 @@ class TableWriter:
             self._commit(anchors=tuple(anchors), ridge=ridge)
             return
         table.verify()  # damage must not get a new checksum
-        old, rows = table.state.segments, table.read()
+        old = table.state.segments
         places = np.flatnonzero(np.isin(table.numbers, kept))
         if not len(places):
             self._commit(segments=(), anchors=(), ridge=0.0)
         else:
-            with make_segment(self.table.folder, self.table.state.next_folder) as (name, folder):
-                files = write_arrays(folder, {"numbers": table.numbers[places]})
-                with ArrayWriter(folder / "scores.npy", table.dtype, (len(places), table.width)) as writer:
-                    for start in range(0, len(places), CHUNK):
-                        writer.write(rows[places[start : start + CHUNK]])
-                    files["scores.npy"] = writer.close()
-            segment = Segment(name, len(places), files)
+            segment = self._copy_rows(places, table.numbers[places])
             self._commit(segments=(segment,), anchors=tuple(anchors), ridge=ridge)
         for segment in old:
             remove_part(table.folder, segment.name)
+
+    def _copy_rows(self, places: Numbers, numbers: Numbers) -> Segment:
+        """A block of the rows at these places (n,) with these numbers (n,); nothing is committed."""
+        table, rows = self.table, self.table.read()
+        with make_segment(table.folder, table.state.next_folder) as (name, folder):
+            files = write_arrays(folder, {"numbers": numbers})
+            with ArrayWriter(folder / "scores.npy", table.dtype, (len(places), table.width)) as writer:
+                for start in range(0, len(places), CHUNK):
+                    writer.write(rows[places[start : start + CHUNK]])
+                files["scores.npy"] = writer.close()
+        return Segment(name, len(places), files)
+
+    def _refuse_known(self, numbers: Numbers) -> None:
+        if np.isin(numbers, self.table.numbers).any():
+            raise damaged(self.table.folder, "has scores of documents that the index does not have yet")
 
     def _commit(self, **changes: Any) -> None:
         used = int("segments" in changes)  # a build that is finished twice leaves the same bytes

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from ..errors import InputError
 from .regular_files import create_file
@@ -29,9 +30,21 @@ def write_whole_file(file: Path, content: bytes) -> None:
 
 @contextmanager
 def stream_whole_file(path: str | os.PathLike[str]) -> Iterator[WriteLines]:
-    """Write a file in parts; yields a function that writes some lines.
+    """Write a file in parts; yields a function that writes some lines. See `open_whole_file`."""
+    with open_whole_file(path) as file:
 
-    The file appears when the block ends, and not at all if it raises. Failures are InputErrors that name the file.
+        def write(lines: Iterable[bytes]) -> None:
+            with _name_failures(Path(path)):
+                file.writelines(lines)
+
+        yield write
+
+
+@contextmanager
+def open_whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Yield a stream to write to; the file appears when the block ends, and not at all if it raises.
+
+    Failures to make or to place it are InputErrors that name the file.
     """
     target = Path(path)
     temporary = target.parent / f".{target.name}.new-{os.getpid()}"
@@ -39,13 +52,8 @@ def stream_whole_file(path: str | os.PathLike[str]) -> Iterator[WriteLines]:
     with _name_failures(target):
         temporary.unlink(missing_ok=True)
         file = create_file(temporary)
-
-    def write(lines: Iterable[bytes]) -> None:
-        with _name_failures(target):
-            file.writelines(lines)
-
     try:
-        yield write
+        yield file
         with _name_failures(target):
             file.close()
             os.replace(temporary, target)

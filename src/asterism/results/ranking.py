@@ -16,12 +16,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Hit:
-    """A document that was found, with its rank (from 1) and score."""
+    """A document that was found, with its rank (from 1) and score.
+
+    index: the index that it comes from, if several were searched.
+    """
 
     rank: int
     id: str
     score: float
     document: Document
+    index: str | None = None
 
     @property
     def source(self) -> str:
@@ -31,6 +35,7 @@ class Hit:
     def to_json(self, explanation: Explanation | None = None) -> dict[str, Any]:
         """The object `hit` of schema.json; an explanation of this hit adds its matches and shares."""
         found = {"id": self.id, "rank": self.rank, "score": self.score, **document_to_json(self.document)}
+        found |= {} if self.index is None else {"index": self.index}
         return found if explanation is None else found | explanation.reasons_to_json()
 
 
@@ -55,10 +60,14 @@ class Ranking(Sequence[Hit]):
         found: Sequence[tuple[Document, float]],
         timings: dict[str, float],
         calls: int | None = None,
+        offset: int = 0,
     ) -> Ranking:
-        """Documents with their scores, best first; a document without words, which no number scores, is no hit."""
-        answers = [pair for pair in found if isfinite(pair[1])]
-        hits = (Hit(rank, document.id, score, document) for rank, (document, score) in enumerate(answers, 1))
+        """Documents with their scores, best first, of which the first `offset` are left out.
+
+        A document without words, which no number scores, is no hit.
+        """
+        answers = [pair for pair in found if isfinite(pair[1])][offset:]
+        hits = (Hit(rank, document.id, score, document) for rank, (document, score) in enumerate(answers, offset + 1))
         return cls(query, method, tuple(hits), timings, calls)
 
     def __len__(self) -> int:

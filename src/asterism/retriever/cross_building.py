@@ -19,6 +19,7 @@ from ..factorised.regression import choose_ridge
 from ..factorised.scorers import CheckedScorer
 from ..factorised.table import FOLDER, MOST_QUERIES, PRECISIONS, ScoreTable, TableWriter
 from ..settings import check_choice, check_whole_number
+from ..storage.faults import damaged
 from .checks import check_query
 from .cross_tables import check_scorer, open_table, read_numbers
 
@@ -109,8 +110,11 @@ def add_missing_rows(
 ) -> int:
     """Score the documents that have no scores yet, in blocks; returns how many documents."""
     queries = writer.table.state.queries
-    missing = np.setdiff1d(read_numbers(collection), writer.table.numbers)
-    begin, before = time.perf_counter(), len(writer.table.numbers) * len(queries)
+    scored = writer.table.numbers
+    if len(scored) and scored[-1] >= collection.snapshot().state.next_number:
+        raise damaged(writer.table.folder, "has scores of documents that the index does not have yet")
+    missing = np.setdiff1d(read_numbers(collection), scored)
+    begin, before = time.perf_counter(), len(scored) * len(queries)
     total = before + len(missing) * len(queries)
     done, start = before, 0
     while start < len(missing):

@@ -101,13 +101,15 @@ class CrossSearcher:
         settings: CrossSearch,
         filter: Mapping[str, Any] | None = None,
         first: SearchSettings = None,
+        offset: int = 0,
     ) -> Ranking:
-        """The k best of what was scored, by exact scores; at most settings.calls of them.
+        """The k best of what was scored, after the first `offset`, by exact scores; at most settings.calls in all.
 
         first: settings of the ordinary search that finds the first candidates.
         """
         check_query(query)
-        wanted = check_whole_number("k", k, 1)
+        skipped = check_whole_number("offset", offset, 0)
+        wanted = check_whole_number("k", k, 1) + skipped
         question = Question(query, scorer, settings, self._runner.plan(settings.first, first))
         begin = time.perf_counter()
         known: dict[int, float] = {}  # by document number: a search that is repeated goes on with them
@@ -125,7 +127,7 @@ class CrossSearcher:
                 break
         seconds = answer[0].seconds
         seconds["other"] = time.perf_counter() - begin - sum(seconds.values())
-        return Ranking.from_scores(query, settings.method, found.documents, seconds, calls=len(known))
+        return Ranking.from_scores(query, settings.method, found.documents, seconds, len(known), skipped)
 
     def uses(self, tables: CrossTables) -> bool:
         """Whether these tables are the same as its own."""

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..collection.collection import Collection
+from ..collection.metadata_changes import Moved
 from ..errors import DamagedIndex, IndexBusy, ModelDiffers, NewerFormat, NotAnIndex, SettingError
 from ..factorised.pairs import FOLDER as PAIRS
 from ..factorised.pairs import PairState, PairTable
 from ..factorised.table import FOLDER as SCORES
 from ..factorised.table import Numbers, ScoreTable, TableState
+from ..storage.faults import damaged
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,34 @@ def drop_deleted_rows(collection: Collection) -> None:
             numbers, state = read_numbers(collection), writer.table.state  # read when no one can add rows any more
             if len(state.segments) > 1 or not np.isin(writer.table.numbers, numbers).all():
                 writer.finish(numbers, state.anchors, state.ridge)
+
+
+def copy_tables(collection: Collection, target: Path) -> None:
+    """Copy the tables of an index into a folder, also while others write them."""
+    for open_one in (open_table, open_pairs):
+        table = open_one(collection)
+        while table is not None:
+            try:
+                table.copy_to(target / table.folder.name)
+                break
+            except FileNotFoundError as error:
+                before, table = table, open_one(collection)
+                if table is not None and table.state == before.state:
+                    raise damaged(error.filename, "is missing") from error
+
+
+def carry_over(collection: Collection, moved: Moved) -> None:
+    """Let documents whose metadata changed keep their scores and fitted vectors: those are of texts.
+
+    Tables that are being written, or damaged, stay as they are. Then the ordinary search finds these documents until
+    they are scored again.
+    """
+    for open_one in (open_table, open_pairs):
+        with suppress(DamagedIndex, NotAnIndex, NewerFormat, IndexBusy):
+            table = open_one(collection)
+            if table is not None:
+                with table.writing() as writer:
+                    writer.carry_over(moved.old, moved.new)
 
 
 def read_numbers(collection: Collection) -> Numbers:

@@ -16,22 +16,23 @@ SAME = 0.8  # overlap of texts that are folded
 
 
 def search_in_groups(
-    search: Callable[[int], Ranking], k: int, documents: int, group_by: str | None, fold: bool
+    search: Callable[[int], Ranking], k: int, offset: int, documents: int, group_by: str | None, fold: bool
 ) -> Ranking:
-    """The k best hits, of which each is the first of its group and is not nearly the text of a better one.
+    """The k best hits after the first `offset`, each the first of its group and not nearly the text of a better one.
 
     group_by: a key of the metadata; a document without it is a group of its own · documents: the most that `search` can
     give.
     """
     if group_by is not None and (not isinstance(group_by, str) or not group_by):
         raise SettingError(f"group_by is {group_by!r}, expected a key of the metadata, such as 'file'")
-    wanted = check_whole_number("k", k, 1)
+    skipped = check_whole_number("offset", offset, 0)
+    wanted = check_whole_number("k", k, 1) + skipped
     depth = min(DEEPER * wanted, max(1, documents))
     while True:
         found = search(depth)
         kept = _choose(found, wanted, group_by, fold)
         if len(kept) == wanted or len(found) < depth or depth >= documents:
-            hits = tuple(replace(hit, rank=rank) for rank, hit in enumerate(kept, 1))
+            hits = tuple(replace(hit, rank=rank) for rank, hit in enumerate(kept[skipped:], skipped + 1))
             return replace(found, hits=hits)
         depth = min(DEEPER * depth, documents)
 

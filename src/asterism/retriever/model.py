@@ -34,6 +34,11 @@ class LazyEncoder:
         with self._guard:
             self._loaded = loaded
 
+    def follow(self, other: LazyEncoder) -> None:
+        """Use the model of another, loaded when one of them needs it."""
+        with self._guard:
+            self._load, self._loaded = other, None
+
     def __call__(self) -> Encoder:
         """Return the model; load it if necessary."""
         with self._guard:

@@ -112,6 +112,7 @@ class Retriever(GrowingIndex):
         query: str,
         k: int = 10,
         *,
+        offset: int = 0,
         method: str | None = None,
         filter: Mapping[str, Any] | None = None,
         settings: TokenSearch | HybridSearch | CrossSearch | None = None,
@@ -122,6 +123,7 @@ class Retriever(GrowingIndex):
     ) -> Ranking:
         """The k best of the documents that match the filter, fewer if fewer match.
 
+        offset: how many of the best to leave out, for the next page: ranks offset + 1 to offset + k of the ranking.
         method: "colbert", "xtr" or "exact" over token vectors (see TokenSearch), "dense", "lexical", or "hybrid" (see
         HybridSearch; "hybrid:rrf" names a fusion); None for hybrid, or the method of the only view. "cross" for a
         search by the scorer that the index has anchor scores of (see CrossSearch).
@@ -135,26 +137,27 @@ class Retriever(GrowingIndex):
                 asked: dict[str, Any] = {"method": method, "filter": filter, "settings": settings}
                 return self.search(query, most, **asked, rerank=rerank, depth=depth)
 
-            return search_in_groups(search, k, len(self), group_by, fold)
+            return search_in_groups(search, k, offset, len(self), group_by, fold)
         if rerank is None and method != "cross" and not isinstance(settings, CrossSearch):
-            return self.search_many([query], k, method=method, filter=filter, settings=settings, threads=1)[0]
+            return self._runner.search_many([query], k, method, filter, settings, 1, offset)[0]
         searcher = self.make_cross_searcher()
         chosen, first = read_request(method, settings, depth)
         scorer = CheckedScorer(rerank if rerank is not None else searcher.load_scorer())
-        return searcher.search(query, k, scorer, chosen, filter, first)
+        return searcher.search(query, k, scorer, chosen, filter, first, offset)
 
     def search_many(
         self,
         queries: Sequence[str],
         k: int = 10,
         *,
+        offset: int = 0,
         method: str | None = None,
         filter: Mapping[str, Any] | None = None,
         settings: TokenSearch | HybridSearch | None = None,
         threads: int = 0,
     ) -> list[Ranking]:
         """One ranking per query; `threads` (0: all cores) share the queries. Timings are means over the queries."""
-        return self._runner.search_many(queries, k, method, filter, settings, threads)
+        return self._runner.search_many(queries, k, method, filter, settings, threads, offset)
 
     def explain(
         self,
@@ -213,6 +216,10 @@ class Retriever(GrowingIndex):
         """
         check_kind("path", path, str | os.PathLike, "a path")
         return repair_index(Path(path), model)
+
+    def share_encoder(self, other: Retriever) -> None:
+        """Use the model of another index, which must be the same, so that it is loaded once."""
+        self._encoder.follow(other._encoder)
 
     def make_cross_searcher(self) -> CrossSearcher:
         """What searches the index by a scorer, with the scores that it has now."""

@@ -85,12 +85,15 @@ class SearchRunner:
         filter: Filter,
         settings: SearchSettings,
         threads: int,
+        offset: int = 0,
+        prepare: Callable[[Snapshot], Snapshot] = lambda snapshot: snapshot,
     ) -> list[Ranking]:
-        """See Retriever.search_many."""
+        """See Retriever.search_many. `prepare` may exchange the searchers of the state that is searched."""
         if isinstance(queries, str | bytes) or not isinstance(queries, Sequence):
             raise TextError(f"a {type(queries).__name__} was given, expected a list of queries; for one, use search")
         plan = self.plan(method, settings)
-        wanted = check_whole_number("k", k, 1)
+        skipped = check_whole_number("offset", offset, 0)
+        wanted = check_whole_number("k", k, 1) + skipped
         workers = count_threads(check_whole_number("threads", threads, 0, MOST_THREADS))
         for query in queries:
             check_query(query)
@@ -103,13 +106,13 @@ class SearchRunner:
         encoding = time.perf_counter() - begin
 
         def search(snapshot: Snapshot, eligible: Mask | None) -> SearchHits:
-            return plan.search(snapshot, encoded, wanted, eligible, workers)
+            return plan.search(prepare(snapshot), encoded, wanted, eligible, workers)
 
         found = self._collection.find(search, filter)
         timings = {"encode": encoding, **found[0].timings}
         means = {stage: seconds / len(queries) for stage, seconds in timings.items()}
         pairs = zip(queries, (one.documents for one in found), strict=True)
-        return [Ranking.from_scores(query, plan.method, scored, means) for query, scored in pairs]
+        return [Ranking.from_scores(query, plan.method, scored, means, offset=skipped) for query, scored in pairs]
 
     def explain(
         self, query: str, id: str, k: int, method: str | None, filter: Filter, settings: SearchSettings

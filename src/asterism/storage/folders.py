@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import IndexExists
-from ..files.new_folders import make_whole_folder
+from ..files.new_folders import make_temporary_folder, make_whole_folder
 from ..files.regular_files import is_real_folder
 from .faults import report_write_errors, unwritable
 
@@ -28,6 +28,16 @@ def sweep_parts(folder: Path, kept: Collection[str]) -> None:
     for name in os.listdir(folder):
         if name not in kept:
             remove_part(folder, name)
+
+
+@contextmanager
+def make_folder_beside(target: Path) -> Iterator[Path]:
+    """Yield a new folder on the disk of `target`, removed at the end, or by the next call after a kill."""
+    try:
+        with make_temporary_folder(target) as folder:
+            yield folder
+    except OSError as error:
+        raise unwritable(target.parent, error) from error
 
 
 @contextmanager

@@ -174,7 +174,7 @@ def test_inputs_are_parsed_twice(
 
 
 def test_delete(folder: Path, tmp_path: Path) -> None:
-    assert run("delete", folder, "fox", "--json").lines() == [{"deleted": 1, "documents": 2}]
+    assert run("delete", folder, "fox", "--json").lines() == [{"deleted": 1, "documents": 2, "dry_run": False}]
     ran = run("delete", folder, "light", "fox")
     assert ran == (2, "", "asterism: there is no document with the id 'fox': nothing was deleted\n")
     assert run("delete", folder, "light", "fox", "--missing-ok").err == f"{folder}: 1 deleted, 1 left\n"

@@ -156,10 +156,41 @@ def test_damaged_numbers(tmp_path: Path) -> None:
 
 
 def test_rows_that_are_out_of_order(tmp_path: Path) -> None:
+    """Blocks may come in any order; what is read is in order."""
     table = make(tmp_path / "t", [1, 5])
-    with table.writing() as writer, pytest.raises(DamagedIndex, match="does not have yet"):
+    with table.writing() as writer:
+        with pytest.raises(DamagedIndex, match="does not have yet"):
+            writer.append(np.array([3, 5]), draw([3, 5]))
         writer.append(np.array([3]), draw([3]))
-    assert ScoreTable.open(tmp_path / "t").numbers.tolist() == [1, 5]
+    opened = ScoreTable.open(tmp_path / "t")
+    assert opened.numbers.tolist() == [1, 3, 5]
+    assert np.array_equal(opened.read(), draw([1, 3, 5]))
+
+
+def test_rows_are_carried_over(tmp_path: Path) -> None:
+    """A number changes without its text: the new one has the scores of the old, and is an anchor if that was one."""
+    table = make(tmp_path / "t", [1, 2, 5])
+    with table.writing() as writer:
+        writer.finish(np.array([1, 2, 5]), [2, 5], 0.5)
+        writer.carry_over(np.array([2, 3]), np.array([7, 8]))
+        writer.append(np.array([6]), draw([6]))
+        assert writer.table.state.anchors == (7, 5)
+        writer.carry_over(np.array([100]), np.array([101]))
+        writer.finish(np.array([1, 5, 6, 7]), writer.table.state.anchors, 0.5)
+    opened = ScoreTable.open(tmp_path / "t")
+    assert opened.numbers.tolist() == [1, 5, 6, 7]
+    assert np.array_equal(opened.read(), draw([1, 5, 6, 2]))
+
+
+def test_damaged_rows_are_not_carried_over(tmp_path: Path) -> None:
+    table = make(tmp_path / "t", [1, 2])
+    file = tmp_path / "t" / "segment-000001" / "scores.npy"
+    content = bytearray(file.read_bytes())
+    content[-3] ^= 1
+    file.write_bytes(content)
+    with table.writing() as writer, pytest.raises(DamagedIndex, match="was changed since"):
+        writer.carry_over(np.array([2]), np.array([7]))
+    assert ScoreTable.open(tmp_path / "t").numbers.tolist() == [1, 2]
 
 
 def test_scores_that_do_not_fit(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def search(k: int) -> Ranking:
     ],
 )
 def test_the_best_of_each_group(k: int, group_by: str | None, fold: bool, ids: list[str]) -> None:
-    found = search_in_groups(search, k, len(DOCUMENTS), group_by, fold)
+    found = search_in_groups(search, k, 0, len(DOCUMENTS), group_by, fold)
     assert found.ids == ids
     assert [hit.rank for hit in found] == list(range(1, len(ids) + 1))
 
@@ -37,11 +37,11 @@ def test_the_best_of_each_group(k: int, group_by: str | None, fold: bool, ids: l
 def test_texts_that_differ_are_not_folded() -> None:
     texts = ["the quick brown fox", "a speed of light", "the quick brown fox"]
     found = [(Document(str(i), text), 1.0) for i, text in enumerate(texts)]
-    ranking = search_in_groups(lambda k: Ranking.from_scores("q", "x", found[:k], {}), 3, 3, None, True)
+    ranking = search_in_groups(lambda k: Ranking.from_scores("q", "x", found[:k], {}), 3, 0, 3, None, True)
     assert ranking.ids == ["0", "1"]
 
 
 @pytest.mark.parametrize("wrong", [{"group_by": ""}, {"group_by": 3}, {"k": 0}])
 def test_wrong_use(wrong: dict[str, object]) -> None:
     with pytest.raises(InputError):
-        search_in_groups(search, **{"k": 3, "documents": 40, "group_by": "file", "fold": False, **wrong})
+        search_in_groups(search, **{"k": 3, "offset": 0, "documents": 40, "group_by": "file", "fold": False, **wrong})

@@ -59,7 +59,7 @@ WRONG: list[tuple[Callable[[Any], object], type[AsterismError], str]] = [
     (lambda r: r.add([], progress=3), InputError, "progress is 3"),
     (lambda r: list(r.missing(["text"])), DocumentError, "a str was given"),
     (lambda r: r.delete("fox"), InputError, "ids is 'fox', expected a list"),
-    (lambda r: r.delete(None), InputError, "ids is None"),
+    (lambda r: r.delete(None), InputError, "neither ids nor a filter was given"),
     (lambda r: r.delete(["fox", 5]), InputError, "the id is 5"),
     (lambda r: r.delete(["\ud800"]), InputError, r"the id is '\\ud800'"),
     (lambda r: r.get(5), InputError, "the id is 5"),

@@ -30,10 +30,11 @@ Terms = tuple[npt.NDArray[np.int64], Floats]
 class LexicalSearcher:
     """A ViewSearcher of weighted terms; queries are LexicalWeights, one query is its terms (n,) and weights (n,)."""
 
-    def __init__(self, path: Path, segments: Sequence[OpenLexical]) -> None:
-        """`path` is for messages."""
+    def __init__(self, path: Path, segments: Sequence[OpenLexical], others: Sequence[OpenLexical] = ()) -> None:
+        """`path` is for messages; `others` are not searched, but count in BM25's statistics."""
         self.path = path
         self.segments = list(segments)
+        self._counted = [*segments, *others]
         self.documents = sum(segment.facts.documents for segment in segments)
         self.bm25 = self._find_bm25()
         self._engine = _native.LexicalEngine([segment.to_native(self.bm25) for segment in segments], choose_kernels())
@@ -51,14 +52,15 @@ class LexicalSearcher:
 
     def _find_bm25(self) -> Bm25 | None:
         """BM25 with the mean length of all documents, deleted ones included; None for a model's weights."""
-        counted = [segment.facts for segment in self.segments if segment.facts.count_type]
+        counted = [segment.facts for segment in self._counted if segment.facts.count_type]
         if not counted:
             return None
         weighed = [facts.bm25 or FIRST_COUNTING for facts in counted]
         used = {(one.k1, one.b) for one in weighed}
-        if len(used) > 1 or len(counted) < len(self.segments):
+        if len(used) > 1 or len(counted) < len(self._counted):
             raise damaged(self.path, "has segments whose terms are weighted in different ways")
-        return Bm25.from_totals(weighed[0], sum(facts.length for facts in counted), self.documents)
+        documents = sum(facts.documents for facts in counted)
+        return Bm25.from_totals(weighed[0], sum(facts.length for facts in counted), documents)
 
     def prepare(self, queries: Representations) -> LexicalWeights:
         """The queries' terms. Counts are multiplied by the current idf of each term; a model's weights stay."""
@@ -67,7 +69,8 @@ class LexicalSearcher:
             raise VectorsError("the queries have no terms")
         if not self.counted:
             return asked
-        rarity = idf(self.frequencies(asked.terms), self.documents)
+        documents = sum(segment.facts.documents for segment in self._counted)
+        rarity = idf(self.frequencies(asked.terms), documents)
         return LexicalWeights(asked.offsets, asked.terms, asked.weights * rarity)
 
     def search(self, queries: LexicalWeights, k: int, eligible: Mask | None = None, threads: int = 1) -> SearchHits:
@@ -101,7 +104,7 @@ class LexicalSearcher:
         """Terms (n,) -> (n,) documents that contain each."""
         asked = np.asarray(terms, np.int64)
         found = np.zeros(len(asked), np.int64)
-        for segment in self.segments:
+        for segment in self._counted:
             found += segment.frequencies(asked)
         return found
 
