@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -157,28 +157,33 @@ class Collection:
         with self.reading() as reader:
             return self._open_newest(reader)
 
-    def get(self, ids: Sequence[str]) -> list[Document]:
-        """The documents with these ids, in their order; UnknownDocument if one is missing."""
+    def get(self, ids: Sequence[str], missing_ok: bool = False) -> list[Document]:
+        """The documents with these ids, in their order; UnknownDocument if one is missing, unless this is ok."""
         with self.reading() as reader:
             numbers = reader.find_numbers(list(ids))
             for id in ids:
-                if id not in numbers:
+                if id not in numbers and not missing_ok:
                     raise UnknownDocument(f"there is no document with the id {id!r} in {self.path}")
-            documents = reader.documents([numbers[id] for id in ids])
-            return [documents[numbers[id]] for id in ids]
+            documents = reader.documents(list(numbers.values()))
+            return [documents[numbers[id]] for id in ids if id in numbers]
 
     def known(self, ids: Sequence[str]) -> set[str]:
         """The ids that are in the collection."""
         with self.reading() as reader:
             return set(reader.find_numbers(list(ids)))
 
-    def documents(self) -> Iterator[Document]:
-        """All documents of the current state, in the order in which they were added."""
+    def documents(self, filter: Mapping[str, Any] | None = None) -> Iterator[Document]:
+        """The documents of the current state that match a filter, in the order in which they were added."""
         with self.reading() as reader:
-            numbers = reader.read_all_numbers()
+            if filter is None:
+                numbers = reader.read_all_numbers()
+            else:
+                snapshot = self._open_newest(reader)
+                numbers = snapshot.numbers[self._eligibility.find(snapshot, reader, filter)]
         for start in range(0, len(numbers), 256):
             with self.reading() as reader:  # closed before each yield: the caller may read and write
                 found = reader.documents(numbers[start : start + 256].tolist())
+            self._refuse_others(found.values(), filter)
             yield from found.values()
 
     def find(
@@ -289,16 +294,20 @@ class Collection:
             documents = reader.documents(wanted.tolist())
         if len(documents) < len(wanted):
             return None
-        if filter is not None:  # damaged fields must not add documents
-            condition = parse_filter(filter)
-            if not all(is_fulfilled(condition, document.metadata) for document in documents.values()):
-                raise damaged(self.path, "has fields that are not those of its documents")
+        self._refuse_others(documents.values(), filter)
         found = []
         for row, values in zip(hits.ids, hits.scores, strict=True):
             numbers = snapshot.numbers[row[row >= 0]].tolist()
             pairs = zip(numbers, values.tolist(), strict=False)
             found.append(Found([(documents[number], score) for number, score in pairs], hits.timings))
         return found
+
+    def _refuse_others(self, documents: Iterable[Document], filter: Mapping[str, Any] | None) -> None:
+        """Refuse documents that do not match the filter: damaged fields must not add any."""
+        if filter is not None:
+            condition = parse_filter(filter)
+            if not all(is_fulfilled(condition, document.metadata) for document in documents):
+                raise damaged(self.path, "has fields that are not those of its documents")
 
     def _verify(self, snapshot: Snapshot) -> None:
         """Before the first search of a small index, compare the checksums of its segments."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ..errors import InputError, TextError
@@ -31,6 +32,16 @@ def check_id(id: object) -> None:
     """Refuse an id that no document can have."""
     if not is_id(id):
         raise InputError(f"the id is {id!r}, expected a string of valid Unicode")
+
+
+def check_ids(ids: object) -> list[str]:
+    """Ids as a list; refuses a single id, and ids that no document can have."""
+    if isinstance(ids, str) or not isinstance(ids, Iterable):
+        raise InputError(f"ids is {ids!r}, expected a list of ids")
+    wanted = list(ids)
+    for id in wanted:
+        check_id(id)
+    return wanted
 
 
 def check_query(query: object) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..collection.collection import Collection
 from ..collection.kept_views import Views
 from ..documents.document import Document
-from ..errors import InputError
-from .checks import check_id, is_id
+from .checks import check_id, check_ids, is_id
 from .cross_tables import CrossTables, drop_deleted_rows
 from .info import describe_index, describe_profile
 from .jobs import is_unfinished
@@ -52,6 +51,10 @@ class IndexedDocuments:
         """All documents, in the order in which they were added."""
         return self._collection.documents()
 
+    def documents(self, filter: Mapping[str, Any] | None = None) -> Iterator[Document]:
+        """The documents that match a filter, in the order in which they were added; all without one."""
+        return self._collection.documents(filter)
+
     @property
     def path(self) -> Path:
         """The folder of the index."""
@@ -64,11 +67,7 @@ class IndexedDocuments:
 
     def delete(self, ids: Iterable[str], *, missing_ok: bool = False) -> int:
         """Delete documents; returns how many. An id that does not exist is an error, and nothing is deleted."""
-        if isinstance(ids, str) or not isinstance(ids, Iterable):
-            raise InputError(f"ids is {ids!r}, expected a list of ids")
-        wanted = list(ids)
-        for id in wanted:
-            check_id(id)
+        wanted = check_ids(ids)
         with self._collection.writing() as writer:
             return writer.delete(wanted, missing_ok)
 
@@ -76,6 +75,10 @@ class IndexedDocuments:
         """The document with this id; UnknownDocument if there is none."""
         check_id(id)
         return self._collection.get([id])[0]
+
+    def get_many(self, ids: Iterable[str], *, missing_ok: bool = False) -> list[Document]:
+        """The documents with these ids, in their order. An id that does not exist is an error, or else is left out."""
+        return self._collection.get(check_ids(ids), missing_ok)
 
     def compact(self) -> None:
         """Merge all segments into one, drop deleted documents, and retrain the codec if the corpus outgrew it."""
