@@ -14,7 +14,7 @@ NATIVE := $(wildcard native/*/*) CMakeLists.txt pyproject.toml
 # An editable installation knows the modules that were there when it was made; a folder changes when one comes or goes.
 FOLDERS := $(shell find src -type d -not -name __pycache__)
 
-.PHONY: demo test test-train test-all test-parity test-forged lint sanitize clean
+.PHONY: demo test test-train test-all test-parity test-forged lint sanitize wheel clean
 .PHONY: bench-environments bench-token-search bench-growth bench-fixed
 .PHONY: bench-encode bench-encode-memory bench-int8-quality bench-updates bench-lexical bench-dense bench-hybrid bench-small-adds bench-training bench-cross-search bench-pair-scoring
 
@@ -94,6 +94,11 @@ $(SANITIZED)/.installed: $(NATIVE) $(shell find src/asterism -name "*.py")
 	--config-settings=cmake.define.ASTERISM_SANITIZE=ON --config-settings=build-dir=build/sanitized
 	touch $@
 
+# A wheel in dist/ for each Python, tested where no compiler is: make wheel PYTHONS="python3.10 python3.13".
+PYTHONS ?= $(PYTHON)
+wheel:
+	$(PYTHON) scripts/build_wheels.py $(PYTHONS)
+
 # What the papers claim, on trained models: at most 90 minutes each.
 experiments-%: $(TRAINING)/.installed
 	$(TRAINING)/bin/python -m pip install --quiet --disable-pip-version-check matplotlib
@@ -156,4 +161,4 @@ bench-training:
 	$(BENCH)/envs/training/bin/python benchmarks/training.py --data $(DATA) --work $(BENCH)
 
 clean:
-	rm -rf $(VENV) $(SANITIZED) $(REFERENCES) $(PYLATE) $(FRAMEWORKS) $(TRAINING) build
+	rm -rf $(VENV) $(SANITIZED) $(REFERENCES) $(PYLATE) $(FRAMEWORKS) $(TRAINING) build dist
