@@ -65,10 +65,13 @@ class IndexedDocuments:
         """The documents and views on disk."""
         return self._collection
 
-    def delete(self, ids: Iterable[str], *, missing_ok: bool = False) -> int:
-        """Delete documents; returns how many. An id that does not exist is an error, and nothing is deleted."""
+    def delete(self, ids: Iterable[str], *, missing_ok: bool = False, wait: float | None = None) -> int:
+        """Delete documents; returns how many. An id that does not exist is an error, and nothing is deleted.
+
+        wait: seconds to wait for another writer to end, before IndexBusy; None for one.
+        """
         wanted = check_ids(ids)
-        with self._collection.writing() as writer:
+        with self._collection.writing(wait) as writer:
             return writer.delete(wanted, missing_ok)
 
     def get(self, id: str) -> Document:

@@ -17,7 +17,7 @@ from ...retriever import Retriever
 from ...retriever.diverse_search import search_diverse
 from ..arguments import refuse_names, refuse_unknown
 from ..calibrated import search_calibrated
-from ..opening import open_index
+from ..opening import WRITER_PATIENCE, open_index
 from .documents import make_documents, to_langchain
 
 OWN_MODEL = "an index encodes texts with its own model"
@@ -74,19 +74,23 @@ class AsterismVectorStore(VectorStore):
         metadatas: Sequence[Mapping[str, Any]] | None = None,
         *,
         ids: Sequence[str | None] | None = None,
+        batch_size: int | None = None,
         **unknown: Any,
     ) -> list[str]:
-        """Add texts (n,) or replace those whose ids exist; returns their ids (n,), new ones where none was given."""
+        """Add texts (n,) or replace those whose ids exist; returns their ids (n,), new ones where none was given.
+
+        batch_size: ignored, because an index has batches of its own; LangChain's `index` passes it.
+        """
         refuse_unknown(self.add_texts, unknown)
         documents = make_documents(texts, metadatas, ids)
-        self.index.update(documents)
+        self.index.update(documents, wait=WRITER_PATIENCE)
         return [document.id for document in documents]
 
     def delete(self, ids: Sequence[str] | None = None, **unknown: Any) -> bool:
         """Delete documents by their ids, of which some may not exist; all documents, if ids is None."""
         refuse_unknown(self.delete, unknown)
         wanted = [document.id for document in self.index] if ids is None else ids
-        self.index.delete(wanted, missing_ok=True)
+        self.index.delete(wanted, missing_ok=True, wait=WRITER_PATIENCE)
         return True
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
@@ -154,7 +158,9 @@ class AsterismVectorStore(VectorStore):
         """Refused: a vector of another model says nothing to this index."""
         raise SettingError(f"an embedding was given, expected a text: {OWN_MODEL}; use similarity_search")
 
-    def max_marginal_relevance_search_by_vector(self, embedding: list[float], **ignored: Any) -> list[Document]:
+    def max_marginal_relevance_search_by_vector(
+        self, embedding: list[float], *ignored: Any, **also_ignored: Any
+    ) -> list[Document]:
         """Refused: a vector of another model says nothing to this index."""
         raise SettingError(f"an embedding was given, expected a text: {OWN_MODEL}; use max_marginal_relevance_search")
 

@@ -19,7 +19,7 @@ from pydantic import PrivateAttr
 from ...errors import InputError
 from ...retriever import Retriever
 from ..arguments import refuse_unknown
-from ..opening import open_index
+from ..opening import WRITER_PATIENCE, open_index
 from .filters import translate_filters
 from .nodes import SOURCE_ID, is_own_source, to_document, to_node
 from .requests import run_request
@@ -61,7 +61,7 @@ class AsterismVectorStore(BasePydanticVectorStore):
         """Add nodes (n,) or replace those whose ids exist; returns their ids (n,)."""
         refuse_unknown(self.add, unknown)
         documents = [to_document(node) for node in nodes]
-        self._index.update(documents)
+        self._index.update(documents, wait=WRITER_PATIENCE)
         return [document.id for document in documents]
 
     def delete(self, ref_doc_id: str, **unknown: Any) -> None:
@@ -70,7 +70,7 @@ class AsterismVectorStore(BasePydanticVectorStore):
         found = [document.id for document in self._index.documents({SOURCE_ID: ref_doc_id})]
         itself = self._index.get_many([ref_doc_id], missing_ok=True)
         found += [document.id for document in itself if is_own_source(document)]
-        self._index.delete(found, missing_ok=True)
+        self._delete(found)
 
     def delete_nodes(
         self, node_ids: Sequence[str] | None = None, filters: MetadataFilters | None = None, **unknown: Any
@@ -79,7 +79,7 @@ class AsterismVectorStore(BasePydanticVectorStore):
         refuse_unknown(self.delete_nodes, unknown)
         if node_ids is None and filters is None:
             raise InputError("neither node_ids nor filters was given, expected one of them: clear() deletes all nodes")
-        self._index.delete([node.node_id for node in self.get_nodes(node_ids, filters)], missing_ok=True)
+        self._delete([node.node_id for node in self.get_nodes(node_ids, filters)])
 
     def get_nodes(
         self, node_ids: Sequence[str] | None = None, filters: MetadataFilters | None = None
@@ -95,7 +95,7 @@ class AsterismVectorStore(BasePydanticVectorStore):
 
     def clear(self) -> None:
         """Delete all nodes."""
-        self._index.delete([document.id for document in self._index], missing_ok=True)
+        self._delete([document.id for document in self._index])
 
     def query(
         self, query: VectorStoreQuery, *, mmr_prefetch_k: int | None = None, **unknown: Any
@@ -111,6 +111,9 @@ class AsterismVectorStore(BasePydanticVectorStore):
             similarities=[hit.score for hit in found],
             ids=found.ids,
         )
+
+    def _delete(self, ids: list[str]) -> None:
+        self._index.delete(ids, missing_ok=True, wait=WRITER_PATIENCE)
 
     async def async_add(self, nodes: Sequence[BaseNode], **unknown: Any) -> list[str]:
         """See `add`."""

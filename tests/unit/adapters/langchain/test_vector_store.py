@@ -18,6 +18,7 @@ pytestmark = pytest.mark.reference
 
 from langchain_core.documents import Document as LangChainDocument  # noqa: E402
 from langchain_core.embeddings import DeterministicFakeEmbedding  # noqa: E402
+from langchain_core.indexing import InMemoryRecordManager, aindex, index  # noqa: E402
 from langchain_core.vectorstores.utils import maximal_marginal_relevance  # noqa: E402
 
 from asterism.adapters.langchain import AsterismVectorStore  # noqa: E402
@@ -119,6 +120,36 @@ def test_delete(store: AsterismVectorStore) -> None:
     assert len(store.index) == 0
 
 
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_langchains_indexing(store: AsterismVectorStore, asynchronous: bool) -> None:
+    """It writes what changed, and removes what is gone."""
+    records = InMemoryRecordManager("x")
+    records.create_schema()
+
+    def run(texts: list[str]) -> tuple[int, int, int]:
+        documents = [LangChainDocument(page_content=text, metadata={"source": "s"}) for text in texts]
+        asked = {"cleanup": "full", "source_id_key": "source", "key_encoder": "sha256"}
+        if asynchronous:
+            done = asyncio.run(aindex(documents, records, store, **asked))
+        else:
+            done = index(documents, records, store, **asked)
+        return done["num_added"], done["num_skipped"], done["num_deleted"]
+
+    assert run(["a fox", "a dog"]) == (2, 0, 0)
+    assert run(["a fox", "the dog"]) == (1, 1, 1)
+    texts = {document.text for document in store.index}
+    assert texts == {"a fox", "the dog", *TEXTS}
+
+
+def test_writers_take_turns(store: AsterismVectorStore) -> None:
+    async def write() -> None:
+        adding = (store.aadd_texts([f"text {i}"], ids=[f"w{i}"]) for i in range(12))
+        await asyncio.gather(*adding, store.adelete(["d0"]), store.adelete(["d1"]))
+
+    asyncio.run(write())
+    assert len(store.index) == len(TEXTS) + 12 - 2
+
+
 def test_a_new_index(minilm: Path, tmp_path: Path) -> None:
     documents = [LangChainDocument(id="a", page_content="a fox", metadata={"title": "mine"})]
     store = AsterismVectorStore.from_documents(documents, None, path=tmp_path / "x.ast", model=minilm, views=["dense"])
@@ -150,7 +181,7 @@ def test_a_bad_document_leaves_nothing_behind(tmp_path: Path) -> None:
         (lambda store: store.similarity_search_with_score(QUERY, fetch=3), "has no argument 'fetch'"),
         (lambda store: store.similarity_search_with_relevance_scores(QUERY, treshold=1), "no argument 'treshold'"),
         (lambda store: store.max_marginal_relevance_search(QUERY, lambda_mul=1), "did you mean 'lambda_mult'"),
-        (lambda store: store.add_texts(["a"], batch_size=3), "add_texts has no argument 'batch_size'"),
+        (lambda store: store.add_texts(["a"], batchsize=3), "add_texts has no argument 'batchsize'"),
         (lambda store: store.add_documents([], id=[]), "did you mean 'ids'"),
         (lambda store: store.delete(id=["a"]), "did you mean 'ids'"),
         (lambda store: store.as_retriever(serch_kwargs={}), "did you mean 'search_kwargs'"),
