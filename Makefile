@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 SANITIZED := .venv-sanitized
 REFERENCES := .venv-references
 PYLATE := .venv-pylate
+FRAMEWORKS := .venv-frameworks
 TRAINING := .venv-train
 # One process a core; a file's tests stay together, because they share what is slow to make.
 IN_PARALLEL := --numprocesses auto --dist loadfile
@@ -13,7 +14,7 @@ NATIVE := $(wildcard native/*/*) CMakeLists.txt pyproject.toml
 # An editable installation knows the modules that were there when it was made; a folder changes when one comes or goes.
 FOLDERS := $(shell find src -type d -not -name __pycache__)
 
-.PHONY: demo test test-train test-all test-parity test-forged lint sanitize clean
+.PHONY: demo test test-train test-all test-parity test-forged lint sanitize wheel clean
 .PHONY: bench-environments bench-token-search bench-growth bench-fixed
 .PHONY: bench-encode bench-encode-memory bench-int8-quality bench-updates bench-lexical bench-dense bench-hybrid bench-small-adds bench-training bench-cross-search bench-pair-scoring
 
@@ -42,12 +43,15 @@ test-all: lint sanitize test-forged test-parity test-train
 	$(BIN)/python -m pytest $(IN_PARALLEL) -m "not reference"
 
 # Our encoders against the published libraries themselves, of which `make test` has golden outputs, and our adapters
-# inside theirs. PyLate needs another torch, so that its own environment repeats the tests that need it.
-test-parity: $(REFERENCES)/.installed $(PYLATE)/.installed
+# inside theirs. PyLate needs another torch, so that its own environment repeats the tests that need it. LangChain and
+# LlamaIndex need no torch; half of LangChain's own suites is asynchronous.
+test-parity: $(REFERENCES)/.installed $(PYLATE)/.installed $(FRAMEWORKS)/.installed
 	HF_HUB_OFFLINE=1 $(REFERENCES)/bin/python -m pytest -m reference
 	HF_HUB_OFFLINE=1 $(PYLATE)/bin/python -m pytest -m reference -k pylate
+	HF_HUB_OFFLINE=1 $(FRAMEWORKS)/bin/python -m pytest -m reference tests/unit/adapters tests/docs \
+	--asyncio-mode auto --override-ini asyncio_default_fixture_loop_scope=function
 
-$(REFERENCES)/.installed $(PYLATE)/.installed: tests/parity/requirements-references.txt tests/parity/requirements-pylate.txt $(NATIVE)
+$(REFERENCES)/.installed $(PYLATE)/.installed $(FRAMEWORKS)/.installed: $(wildcard tests/parity/requirements-*.txt) $(NATIVE) $(FOLDERS)
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check \
 	--requirement tests/parity/requirements-$(patsubst .venv-%,%,$(@D)).txt
@@ -89,6 +93,11 @@ $(SANITIZED)/.installed: $(NATIVE) $(shell find src/asterism -name "*.py")
 	$(SANITIZED)/bin/python -m pip install --quiet --disable-pip-version-check ".[dev]" \
 	--config-settings=cmake.define.ASTERISM_SANITIZE=ON --config-settings=build-dir=build/sanitized
 	touch $@
+
+# A wheel in dist/ for each Python, tested where no compiler is: make wheel PYTHONS="python3.10 python3.13".
+PYTHONS ?= $(PYTHON)
+wheel:
+	$(PYTHON) scripts/build_wheels.py $(PYTHONS)
 
 # What the papers claim, on trained models: at most 90 minutes each.
 experiments-%: $(TRAINING)/.installed
@@ -152,4 +161,4 @@ bench-training:
 	$(BENCH)/envs/training/bin/python benchmarks/training.py --data $(DATA) --work $(BENCH)
 
 clean:
-	rm -rf $(VENV) $(SANITIZED) $(REFERENCES) $(PYLATE) $(TRAINING) build
+	rm -rf $(VENV) $(SANITIZED) $(REFERENCES) $(PYLATE) $(FRAMEWORKS) $(TRAINING) build dist

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -39,8 +40,8 @@ def test_up_to_date_with_data(name: str, data: str, minilm: Path) -> None:
 @pytest.mark.reference
 def test_up_to_date_with_packages(minilm: Path) -> None:
     """What needs a package runs where it is installed; what these packages warn of while imported is theirs."""
-    for package in ("langchain_core", "llama_index", "mteb"):
-        pytest.importorskip(package)
+    if not any(find_spec(package) for package in ("langchain_core", "llama_index", "mteb")):
+        pytest.skip("neither LangChain nor LlamaIndex nor mteb is installed")
     check("docs/howto.md", warnings="default")
 
 

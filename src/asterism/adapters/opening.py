@@ -1,4 +1,4 @@
-"""The index that an adapter is given: an open retriever, or a path."""
+"""The index that an adapter is given: an open retriever, or a path; how long it waits to write there."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 
 from ..errors import InputError
 from ..retriever import Retriever
+
+WRITER_PATIENCE = 60.0  # seconds: frameworks write from several threads at once, one after the other
 
 
 def open_index(index: object) -> Retriever:

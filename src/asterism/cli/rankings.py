@@ -32,7 +32,7 @@ def shorten_document(document: Document) -> str:
 
 
 def _print_plain(ranking: Ranking, reasons: list[Explanation]) -> None:
-    """Columns separated by tabs: rank, score, id, title or text, a file's place, index if several; then explanations."""
+    """Columns separated by tabs: rank, score, id, title or text, place in a file, index; then its explanation."""
     for i, hit in enumerate(ranking):
         where = [place for place in (hit.source, hit.index) if place]
         print_row(hit.rank, f"{hit.score:.4f}", hit.id, shorten_document(hit.document), *where)

@@ -87,7 +87,7 @@ def search(
             "filter": wanted,
             "settings": _calibrate(retriever) if calibrated else None,
         }
-        pages = {"offset": offset, "group_by": group_by, "fold": fold}
+        pages: dict[str, Any] = {"offset": offset, "group_by": group_by, "fold": fold}
         ranking = retriever.search(text, count, **pages, **asked, rerank=_load_scorer(rerank), depth=depth)
         reasons = [retriever.explain(text, hit.id, k=count + offset, **asked) for hit in ranking] if explain else []
         words_alone = method == "lexical" or retriever.views == ("lexical",)

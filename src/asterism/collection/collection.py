@@ -157,15 +157,15 @@ class Collection:
         with self.reading() as reader:
             return self._open_newest(reader)
 
-    def get(self, ids: Sequence[str]) -> list[Document]:
-        """The documents with these ids, in their order; UnknownDocument if one is missing."""
+    def get(self, ids: Sequence[str], missing_ok: bool = False) -> list[Document]:
+        """The documents with these ids, in their order; UnknownDocument if one is missing, unless this is ok."""
         with self.reading() as reader:
             numbers = reader.find_numbers(list(ids))
             for id in ids:
-                if id not in numbers:
+                if id not in numbers and not missing_ok:
                     raise UnknownDocument(f"there is no document with the id {id!r} in {self.path}")
-            documents = reader.documents([numbers[id] for id in ids])
-            return [documents[numbers[id]] for id in ids]
+            documents = reader.documents(list(numbers.values()))
+            return [documents[numbers[id]] for id in ids if id in numbers]
 
     def known(self, ids: Sequence[str]) -> set[str]:
         """The ids that are in the collection."""

@@ -20,14 +20,15 @@ from typing import Any
 from ..documents.document import LONGEST_NAME
 from ..documents.json_values import to_json_value
 from ..errors import FilterError
-from .filters import Compare, Condition, Either, Every, Kind, Not, OneOf, Sign, Value, to_stored_value
+from .filters import EMPTY_LIST, Compare, Condition, Either, Every, Kind, Not, OneOf, Sign, Value, to_stored_value
 
 DEEPEST = 50
 MOST_CONDITIONS = 10_000  # each may read every document
 MOST_VALUES = 100_000  # each is looked up in the catalog
 COMPARISONS: dict[str, Sign] = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
+OF_EQUALITY = ("$eq", "$ne", "$in", "$nin")
 OF_STRINGS: dict[str, Sign] = {"$prefix": "prefix", "$contains": "contains"}
-OPERATORS = ("$eq", "$ne", "$in", "$nin", "$exists", "$not", *COMPARISONS, *OF_STRINGS)
+OPERATORS = (*OF_EQUALITY, "$exists", "$not", *COMPARISONS, *OF_STRINGS)
 SYNONYMS = {  # what other systems call them
     **dict.fromkeys(("$startswith", "$startsWith", "$begins_with", "$beginsWith"), "$prefix"),
     **dict.fromkeys(("$like", "$ilike", "$regex", "$text", "$substring", "$includes", "$match"), "$contains"),
@@ -146,6 +147,8 @@ def _parse_comparison(field: str, operator: Any, operand: Any, depth: int) -> Co
 
 def _parse_scalar(field: str, operator: str, value: Any) -> tuple[Kind, Value]:
     operand = to_json_value(value)  # a date as metadata have it
+    if operand == [] and operator in OF_EQUALITY:
+        return EMPTY_LIST
     if operand is not None and not isinstance(operand, str | int | float | bool):
         given = f"a {type(operand).__name__}"
         raise FilterError(f"{field}: {operator} has {given}, expected a string, number, boolean or null")

@@ -2,7 +2,7 @@
 
 A field is a key of the metadata; a dot goes into an object ("author.name"). A list matches if one of its elements does.
 Comparisons are within a type: numbers with numbers, strings with strings, by code points; null equals only null.
-`$exists` is true for an object or an empty list, but these have no value to compare.
+`$exists` is true for an object or an empty list. An object has no value to compare, an empty list equals only another.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ Kind = Literal["null", "boolean", "number", "string", "object", "empty list"]
 Value = str | int | float
 Sign = Literal[">", ">=", "<", "<=", "prefix", "contains", "any"]
 Fields = dict[str, list[tuple[Kind, Value]]]
+
+EMPTY_LIST: tuple[Kind, Value] = ("empty list", 0)
 
 SIGNS: dict[Sign, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
@@ -94,7 +96,7 @@ def list_fields(metadata: Mapping[str, Any]) -> set[tuple[str, Kind, Value]]:
                 visit(f"{name}.{key}", inner)
         elif isinstance(value, list | tuple):
             if not value:
-                found.add((name, "empty list", 0))
+                found.add((name, *EMPTY_LIST))
             for element in value:
                 visit(name, element)
         else:

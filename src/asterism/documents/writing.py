@@ -112,6 +112,6 @@ def _load_pyarrow() -> ModuleType:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        raise MissingPackage(f"Parquet files need pyarrow ({error}): pip install 'asterism[parquet]'") from error
+        raise MissingPackage(f"Parquet files need pyarrow ({error}): pip install 'asterism[files]'") from error
     found: ModuleType = pyarrow
     return found

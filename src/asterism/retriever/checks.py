@@ -43,6 +43,16 @@ def check_id(id: object) -> None:
         raise InputError(f"the id is {id!r}, expected a string of valid Unicode")
 
 
+def check_ids(ids: object) -> list[str]:
+    """Ids as a list; refuses a single id, and ids that no document can have."""
+    if isinstance(ids, str) or not isinstance(ids, Iterable):
+        raise InputError(f"ids is {ids!r}, expected a list of ids")
+    wanted = list(ids)
+    for id in wanted:
+        check_id(id)
+    return wanted
+
+
 def check_query(query: object) -> None:
     """Refuse a query that is not a string or is empty; too long a query is cut when it is encoded."""
     if not isinstance(query, str):

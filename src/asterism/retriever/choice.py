@@ -12,7 +12,7 @@ from ..collection.collection import Collection
 from ..collection.filter_parsing import parse_filter
 from ..collection.state import Numbers
 from ..errors import InputError, UnknownDocument
-from .checks import check_id
+from .checks import check_ids
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,7 @@ class Choice:
         if filter is not None:
             parse_filter(filter)
             return cls(None, filter)
-        if isinstance(ids, str) or not isinstance(ids, Iterable):
-            raise InputError(f"ids is {ids!r}, expected a list of ids")
-        wanted = tuple(dict.fromkeys(_check_ids(ids)))
-        return cls(wanted, None)
+        return cls(tuple(dict.fromkeys(check_ids(ids))), None)
 
     def find(self, collection: Collection, missing_ok: bool, done: str) -> Numbers:
         """(n,) the documents' numbers, ascending; UnknownDocument, saying that nothing was `done`, for a missing id."""
@@ -48,9 +45,3 @@ class Choice:
         if missing is not None and not missing_ok:
             raise UnknownDocument(f"there is no document with the id {missing!r}: nothing was {done}")
         return np.sort(np.array(list(known.values()), np.int64))
-
-
-def _check_ids(ids: Iterable[str]) -> Iterable[str]:
-    for id in ids:
-        check_id(id)
-        yield id

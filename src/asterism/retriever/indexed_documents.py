@@ -14,7 +14,7 @@ from ..collection.metadata_changes import MetadataChange
 from ..documents.document import Document
 from ..settings import check_whole_number
 from .backup import Backup, back_up, check_whole_index
-from .checks import check_id, check_kind, is_id
+from .checks import check_id, check_ids, check_kind, is_id
 from .choice import Choice
 from .cross_tables import carry_over, drop_deleted_rows
 from .exporting import export_documents
@@ -136,6 +136,10 @@ class IndexedDocuments:
         """The document with this id; UnknownDocument if there is none."""
         check_id(id)
         return self._collection.get([id])[0]
+
+    def get_many(self, ids: Iterable[str], *, missing_ok: bool = False) -> builtins.list[Document]:
+        """The documents with these ids, in their order. An id that does not exist is an error, or else is left out."""
+        return self._collection.get(check_ids(ids), missing_ok)
 
     def compact(self) -> None:
         """Merge all segments into one, drop deleted documents, and retrain the codec if the corpus outgrew it."""

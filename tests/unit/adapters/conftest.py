@@ -29,3 +29,10 @@ def few(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Retri
     with Retriever.create(tmp_path_factory.mktemp("few") / "x.ast", model) as made:
         made.add(FEW)
         yield made
+
+
+@pytest.fixture
+def all_views(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Retriever]:
+    """An empty index with dense vectors, token vectors and words."""
+    with Retriever.create(tmp_path / "x.ast", layouts.bge_m3(tmp_path_factory.mktemp("models") / "m3")) as made:
+        yield made

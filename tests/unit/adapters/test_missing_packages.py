@@ -19,9 +19,10 @@ from asterism.errors import MissingPackage
     ],
 )
 def test_message(adapter: str, module: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.split(".")[0] == module]:
-        monkeypatch.delitem(sys.modules, name)
+    ours = f"asterism.adapters.{adapter}"
+    for name in list(sys.modules):
+        if name.split(".")[0] == module or name == ours or name.startswith(f"{ours}."):
+            monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, module, None)
-    monkeypatch.delitem(sys.modules, f"asterism.adapters.{adapter}", raising=False)
     with pytest.raises(MissingPackage, match=rf"needs {package} \(.+\): pip install 'asterism\[{extra}\]'$"):
         importlib.import_module(f"asterism.adapters.{adapter}")

@@ -14,6 +14,8 @@ from asterism.collection.policy import Policy
 from asterism.errors import (
     DamagedIndex,
     DocumentError,
+    FilterError,
+    InputError,
     UnknownDocument,
 )
 from tests.unit.retriever.documents import FEW, QUERIES, Put, words
@@ -123,6 +125,31 @@ def test_delete(put: Put) -> None:
     assert made.delete([]) == 0
     made.add(FEW[:1])
     assert made.search("fox", 4).ids == ["fox"]
+
+
+def test_several_documents_by_their_ids(put: Put) -> None:
+    made = put()
+    assert made.get_many(["light", "fox"]) == [FEW[1], FEW[0]]
+    assert made.get_many((id for id in ("no", "light", "light")), missing_ok=True) == [FEW[1], FEW[1]]
+    assert made.get_many([]) == []
+    with pytest.raises(UnknownDocument, match="'no'"):
+        made.get_many(["fox", "no"])
+    with pytest.raises(InputError, match="expected a list of ids"):
+        made.get_many("fox")
+
+
+def test_documents_that_match_a_filter(put: Put) -> None:
+    made = put()
+    assert made.list() == FEW
+    assert made.list(filter={"lang": "en"}) == FEW[:2]
+    assert made.list(filter={"year": {"$gt": 2000}}) == FEW[1:3]
+    made.delete(["light"])
+    assert made.list(filter={"lang": "en"}) == FEW[:1]
+    for document in made.list(filter={"lang": "en"}):
+        made.delete([document.id])
+    assert made.list(filter={"lang": "en"}) == []
+    with pytest.raises(FilterError):
+        made.list(filter={"lang": {"$is": 1}})
 
 
 def test_missing_resumes_an_interrupted_add(put: Put) -> None:

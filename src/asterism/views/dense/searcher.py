@@ -70,6 +70,17 @@ class DenseSearcher:
         with report_damage(self.path):
             return np.concatenate([segment.scores(row, documents[a:b] - first) for segment, first, a, b in spans])
 
+    def read_vectors(self, documents: Numbers) -> Floats:
+        """Documents (m,), in any order -> (m, d) their stored vectors."""
+        rows = np.empty((len(documents), self.dimensions), np.float32)
+        at = np.searchsorted(self._firsts, documents, side="right") - 1
+        with report_damage(self.path):
+            for number, segment in enumerate(self.segments):
+                rows[at == number] = segment.vectors[documents[at == number] - self._firsts[number]]
+        if not np.isfinite(rows).all():
+            raise damaged(self.path, "has a vector with NaN or infinity")
+        return rows
+
     def explain(self, query: npt.ArrayLike, document: int) -> Floats:
         """A document -> (1, 1): its score, because a dense vector has no parts."""
         return self.scores(query, np.array([document]))[None]

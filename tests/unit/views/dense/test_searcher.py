@@ -25,6 +25,16 @@ def test_equals_brute_force(opened: Opened, k: int, share: float | None) -> None
     assert_exact(opened(vectors).search(queries, k, mask), vectors, queries, k, mask)
 
 
+def test_stored_vectors_in_any_order(opened: Opened) -> None:
+    vectors = normal(sum(SIZES))
+    places = np.random.default_rng(3).permutation(len(vectors))[:50]
+    searcher = opened(vectors)
+    stored = searcher.read_vectors(np.append(places, places[0]))
+    assert np.array_equal(stored[:-1], vectors[places].astype(np.float16))
+    assert np.array_equal(stored[-1], stored[0])
+    assert searcher.read_vectors(np.empty(0, np.int64)).shape == (0, D)
+
+
 def test_a_segment_without_eligible_documents(opened: Opened) -> None:
     vectors, queries = normal(sum(SIZES)), normal(2, 1)
     searcher = opened(vectors)

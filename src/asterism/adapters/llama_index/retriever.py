@@ -7,19 +7,16 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import MissingPackage
-from ..results import Hit
-from ..retriever import Retriever
-from .metadata import collect_metadata
-from .opening import open_index
+from llama_index.core.retrievers import BaseRetriever
+from llama_index.core.schema import NodeWithScore, QueryBundle
 
-try:
-    from llama_index.core.retrievers import BaseRetriever
-    from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
-except ImportError as error:
-    raise MissingPackage(
-        f"the adapter needs llama-index-core ({error}): pip install 'asterism[llama-index]'"
-    ) from error
+from ...retriever import Retriever
+from ..arguments import refuse_names
+from ..opening import open_index
+from .nodes import to_node
+
+OTHERS = ("callback_manager", "object_map", "objects", "verbose")
+KNOWN = ("index", "k", "method", "filter", *OTHERS)
 
 
 class AsterismRetriever(BaseRetriever):
@@ -31,7 +28,8 @@ class AsterismRetriever(BaseRetriever):
     filter   as in Retriever.search
     others   as in LlamaIndex's BaseRetriever
 
-    A node has its document's id, text and metadata. `title` is added to these, unless the metadata have one already.
+    A node that AsterismVectorStore has stored comes back whole. A document of another origin becomes a node with its
+    id, text and metadata. `title` is added to these, unless the metadata have one already.
     """
 
     def __init__(
@@ -44,6 +42,7 @@ class AsterismRetriever(BaseRetriever):
         **others: Any,
     ) -> None:
         """Open the index, if it is a path."""
+        refuse_names(type(self).__name__, others, KNOWN)
         super().__init__(**others)
         self.index = open_index(index)
         self.k = k
@@ -52,15 +51,8 @@ class AsterismRetriever(BaseRetriever):
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         found = self.index.search(query_bundle.query_str, self.k, method=self.method, filter=self.filter)
-        return [_make_node(hit) for hit in found]
+        return [NodeWithScore(node=to_node(hit.document), score=hit.score) for hit in found]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         """In a thread: the base class would block the event loop during the search."""
         return await asyncio.to_thread(self._retrieve, query_bundle)
-
-
-def _make_node(hit: Hit) -> NodeWithScore:
-    """A node whose source is its document: LlamaIndex's `ref_doc_id`."""
-    source = {NodeRelationship.SOURCE: RelatedNodeInfo(node_id=hit.id)}
-    node = TextNode(id_=hit.id, text=hit.document.text, metadata=collect_metadata(hit), relationships=source)
-    return NodeWithScore(node=node, score=hit.score)

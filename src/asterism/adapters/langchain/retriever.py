@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import MissingPackage
-from ..results import Hit
-from ..retriever import Retriever
-from .metadata import collect_metadata
-from .opening import open_index
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import run_in_executor
+from pydantic import field_validator, model_validator
 
-try:
-    from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
-    from langchain_core.documents import Document
-    from langchain_core.retrievers import BaseRetriever
-    from langchain_core.runnables import run_in_executor
-    from pydantic import field_validator
-except ImportError as error:
-    raise MissingPackage(f"the adapter needs langchain-core ({error}): pip install 'asterism[langchain]'") from error
+from ...retriever import Retriever
+from ..arguments import refuse_names
+from ..opening import open_index
+from .documents import to_langchain
 
 SCORE = "asterism_score"
+WITH_A_QUESTION = ("k", "method", "filter")
 
 
 class AsterismRetriever(BaseRetriever):
@@ -42,6 +39,13 @@ class AsterismRetriever(BaseRetriever):
     method: str | None = None
     filter: dict[str, Any] | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown(cls, given: Any) -> Any:
+        """Pydantic would drop them."""
+        refuse_names(cls.__name__, given, list(cls.model_fields))
+        return given
+
     @field_validator("index", mode="before")
     @classmethod
     def _open(cls, index: object) -> Retriever:
@@ -50,8 +54,10 @@ class AsterismRetriever(BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **asked: Any
     ) -> list[Document]:
+        refuse_names("invoke", asked, WITH_A_QUESTION)
         wanted = {"k": self.k, "method": self.method, "filter": self.filter, **asked}
-        return [_make_document(hit) for hit in self.index.search(query, **wanted)]
+        found = self.index.search(query, **wanted)
+        return [to_langchain(hit.document, **{SCORE: hit.score}) for hit in found]
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **asked: Any
@@ -62,7 +68,3 @@ class AsterismRetriever(BaseRetriever):
             None, self._get_relevant_documents, query, run_manager=manager, **asked
         )
         return found
-
-
-def _make_document(hit: Hit) -> Document:
-    return Document(id=hit.id, page_content=hit.document.text, metadata={**collect_metadata(hit), SCORE: hit.score})

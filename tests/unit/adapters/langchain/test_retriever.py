@@ -65,8 +65,8 @@ def test_what_is_given_with_a_question_holds_for_it_alone(few: Retriever) -> Non
     assert [document.id for document in adapter.invoke(QUERY, **asked)] == expected == ["fox"]
     assert [document.id for document in asyncio.run(adapter.ainvoke(QUERY, **asked))] == expected
     assert len(adapter.invoke(QUERY)) == 4
-    with pytest.raises(TypeError, match="depth"):
-        adapter.invoke(QUERY, depth=3)
+    with pytest.raises(SettingError, match=r"invoke has no argument 'fliter': did you mean 'filter'\?"):
+        adapter.invoke(QUERY, fliter={})
 
 
 def test_a_path_is_opened(few: Retriever) -> None:
@@ -77,6 +77,8 @@ def test_a_path_is_opened(few: Retriever) -> None:
 def test_errors(few: Retriever) -> None:
     with pytest.raises(ValueError, match="expected an open"):  # pydantic wraps it
         AsterismRetriever(index=7)
+    with pytest.raises(ValueError, match=r"AsterismRetriever has no argument 'fliter': did you mean 'filter'\?"):
+        AsterismRetriever(index=few, fliter={})
     with pytest.raises(NotAnIndex):
         AsterismRetriever(index=few.path / "nothing")
     with pytest.raises(SettingError, match="method"):

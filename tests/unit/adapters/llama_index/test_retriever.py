@@ -56,7 +56,7 @@ def test_filter_and_path(few: Retriever) -> None:
 def test_errors(few: Retriever) -> None:
     with pytest.raises(InputError, match="expected an open"):
         AsterismRetriever(7)
-    with pytest.raises(TypeError, match="depth"):
-        AsterismRetriever(few, depth=3)
+    with pytest.raises(SettingError, match=r"AsterismRetriever has no argument 'metod': did you mean 'method'\?"):
+        AsterismRetriever(few, metod="xtr")
     with pytest.raises(SettingError, match="method"):
         AsterismRetriever(few, method="xrt").retrieve(QUERY)
