@@ -23,7 +23,7 @@ from ..files.json_text import parse_json
 from ..storage.byte_correction import is_row_checksum, row_checksum
 from ..storage.facts import Facts
 from ..storage.faults import damaged
-from .connections import CATALOG, SCHEMA, Connections, connect, translate_errors
+from .connections import CATALOG, SCHEMA, Connections, connect, find_end, translate_errors
 from .filters import Compare, Kind, OneOf, Value, list_fields
 from .state import Numbers, State, fingerprint, new_identity
 
@@ -106,13 +106,13 @@ class CatalogReader:
     def iterate_facts(self, prefix: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """All stored objects whose names begin with a prefix, by name; in the order of the names."""
         found = "SELECT name, value, crc32 FROM facts WHERE name >= ? AND name < ? ORDER BY name"
-        for row in self._connection.execute(found, (prefix, _end_of(prefix))):
+        for row in self._connection.execute(found, (prefix, find_end(prefix))):
             yield str(row[0]), read_fact(row, self.path)
 
     def iterate_ids(self, prefix: str) -> Iterator[str]:
         """The ids that begin with a prefix, in their order; reads no texts."""
         found = "SELECT id FROM documents WHERE id >= ? AND id < ? ORDER BY id"
-        return (str(row[0]) for row in self._connection.execute(found, (prefix, _end_of(prefix))))
+        return (str(row[0]) for row in self._connection.execute(found, (prefix, find_end(prefix))))
 
     def tombstones(self) -> Numbers:
         """Numbers of deleted documents that segments still hold, ascending."""
@@ -310,11 +310,6 @@ def create_catalog(folder: Path, facts: Mapping[str, dict[str, Any]]) -> None:
             connection.execute("COMMIT")
         finally:
             connection.close()
-
-
-def _end_of(prefix: str) -> str:
-    """The first text after all that begin with the prefix; SQLite orders texts by their bytes."""
-    return f"{prefix[:-1]}{chr(ord(prefix[-1]) + 1)}"
 
 
 def _join_columns(number: int, id: str, title: str, text: str, metadata: str) -> bytes:

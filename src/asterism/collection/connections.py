@@ -234,3 +234,8 @@ def translate_errors(path: Path) -> Iterator[None]:
         raise damaged(path, f"cannot be used ({message})") from error
     except (sqlite3.DatabaseError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise damaged(path, f"is damaged ({error})") from error
+
+
+def find_end(prefix: str) -> str:
+    """The first text after all that begin with the prefix; SQLite orders texts by their bytes."""
+    return f"{prefix[:-1]}{chr(ord(prefix[-1]) + 1)}"
