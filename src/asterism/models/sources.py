@@ -201,14 +201,19 @@ def _shorten(error: Exception) -> str:
     return f"{type(error).__name__} {next(iter(str(error).splitlines()), '')}"
 
 
-def _ask(command: list[str]) -> None:
-    """Run a program that asks a registry a small question, so that a missing network is noticed within seconds."""
+def _run(command: list[str], seconds: float, advice: str = "") -> subprocess.CompletedProcess[str]:
+    """Run a program that may not be there, or wait for an answer that never comes."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=ANSWER, check=False)
+        return subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
     except FileNotFoundError:
         raise DownloadError(f"{command[0]} is not installed") from None
     except subprocess.TimeoutExpired:
-        raise DownloadError(f"no answer within {ANSWER:.0f} s") from None
+        raise DownloadError(f"no answer within {seconds:.0f} s{advice}") from None
+
+
+def _ask(command: list[str]) -> None:
+    """Run a program that asks a registry a small question, so that a missing network is noticed within seconds."""
+    done = _run(command, ANSWER)
     if done.returncode and "unknown command" not in done.stderr:  # `pip index` is said to be experimental
         raise DownloadError(_find_complaint(done.stderr) or "no answer")
 
@@ -221,12 +226,7 @@ def _find_complaint(printed: str) -> str:
 
 def _download_one(command: list[str], folder: Path, pattern: str, by_hand: str) -> Path:
     """Run a program that downloads one file into `folder`; an error has the program's last message."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    except FileNotFoundError:
-        raise DownloadError(f"{command[0]} is not installed") from None
-    except subprocess.TimeoutExpired:
-        raise DownloadError(f"no answer within {PATIENCE} s; by hand: {by_hand}") from None
+    done = _run(command, PATIENCE, f"; by hand: {by_hand}")
     if done.returncode:
         raise DownloadError(f"{_find_complaint(done.stderr) or 'failed'}; by hand: {by_hand}")
     files = list(folder.glob(pattern))

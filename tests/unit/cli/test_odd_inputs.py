@@ -210,6 +210,12 @@ def test_numbers_and_nesting_beyond_all_bounds(arguments: list[str], made: Path)
     assert_refused(run("search", made, "fox", *arguments), "-k|--filter|filter|deep|expected")
 
 
+def test_more_documents_than_there_are(made: Path) -> None:
+    every, more = (run("search", made, "fox", "-k", str(k)) for k in (1000, 10**30))
+    assert every.code == more.code == 0
+    assert every.out == more.out != ""
+
+
 @pytest.mark.parametrize("option", ["--seed", "--most-vectors", "--bits"])
 @pytest.mark.parametrize("value", [str(10**30), "-1" + "0" * 30, "9" * 5000])
 def test_numbers_of_an_index_beyond_all_bounds(option: str, value: str, model: Path, tmp_path: Path) -> None:
