@@ -120,14 +120,20 @@ def test_much_damage_is_not_laundered(
     assert counts["damaged"] > 400
 
 
-@pytest.mark.parametrize("name", ["codes", "centroids", "scales", "list_documents"])
-def test_a_merge_refuses_what_is_damaged(tmp_path: Path, name: str) -> None:
-    """It once copied changed codes under a new checksum, and passed changed centroids to native code."""
-    make_index(tmp_path / "x", coded=True)
-    file = min((tmp_path / "x").glob(f"segment-*/multi/{name}.npy"))
+def make_damaged(folder: Path, name: str) -> Path:
+    """An index with a wrong byte in an array of its first segment, whose file this returns."""
+    make_index(folder, coded=True)
+    file = min(folder.glob(f"segment-*/{name}.npy"))
     content = bytearray(file.read_bytes())
     content[131] ^= 0xFF
     file.write_bytes(content)
+    return file
+
+
+@pytest.mark.parametrize("name", ["codes", "centroids", "scales", "list_documents"])
+def test_a_merge_refuses_what_is_damaged(tmp_path: Path, name: str) -> None:
+    """It once copied changed codes under a new checksum, and passed changed centroids to native code."""
+    file = make_damaged(tmp_path / "x", f"multi/{name}")
     delete(tmp_path / "x")
     for _ in range(2):
         with pytest.raises(DamagedIndex, match=file.parts[-3]):
@@ -141,11 +147,7 @@ def test_a_merge_refuses_what_is_damaged(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", ["multi/codes", "multi/scales", "dense/vectors", "lexical/counts", "numbers"])
 def test_a_change_of_metadata_refuses_what_is_damaged(tmp_path: Path, name: str) -> None:
     """It copies rows, and would give the damage a new checksum. Documents of sound segments can be changed."""
-    make_index(tmp_path / "x", coded=True)
-    file = min((tmp_path / "x").glob(f"segment-*/{name}.npy"))
-    content = bytearray(file.read_bytes())
-    content[131] ^= 0xFF
-    file.write_bytes(content)
+    file = make_damaged(tmp_path / "x", name)
     for _ in range(2):
         with pytest.raises(DamagedIndex, match=r"segment|in order"):
             change_metadata(tmp_path / "x", {"part": 0})
