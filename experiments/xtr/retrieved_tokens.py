@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from encoded_sets import EncodedSet
+from plots import Plot, draw_plots
 
 from asterism import load_encoder
 
@@ -50,22 +51,16 @@ def analyse_tokens(encoded: EncodedSet, model: Path, settings: dict[str, Any]) -
     }
 
 
-def draw_plot(tokens: dict[str, Any], to: Path) -> None:
+def draw_tokens(tokens: dict[str, Any], to: Path) -> None:
     """Both shares by rank, for each model."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(1, 2, figsize=(9, 3.4))
-    for axis, kind, title in zip(
-        axes, ("gold", "lexical"), ("of a relevant document", "with the same letters"), strict=True
-    ):
-        for name, values in tokens.items():
-            axis.plot(range(1, len(values[kind]) + 1), values[kind], label=f"trained as {name}")
-        axis.set_title(f"P(retrieved token is {title})")
-        axis.set_xlabel("rank")
-        axis.set_ylim(0)
-        axis.legend()
-    figure.tight_layout()
-    figure.savefig(to, dpi=120)
+    titles = {"gold": "of a relevant document", "lexical": "with the same letters"}
+    plots = [
+        Plot(
+            f"P(retrieved token is {title})",
+            "rank",
+            {f"trained as {name}": (range(1, len(found[kind]) + 1), found[kind]) for name, found in tokens.items()},
+            from_zero=True,
+        )
+        for kind, title in titles.items()
+    ]
+    draw_plots(plots, to)

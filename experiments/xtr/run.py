@@ -19,7 +19,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from encoded_sets import EncodedSet
-from retrieved_tokens import analyse_tokens, draw_plot
+from retrieved_tokens import analyse_tokens, draw_tokens
 from token_retrieval import measure_retrieval
 from trained_models import Experiment, write_table
 
@@ -46,7 +46,7 @@ def summarise(figures: dict[str, dict[int, Any]], settings: dict[str, Any]) -> s
     parts = []
     for title, place in (
         ("nDCG@10, mean of the seeds (half their difference)", 0),
-        ("milliseconds a query, one thread", 1),
+        ("milliseconds of processor time a query, one thread", 1),
     ):
         rows = []
         for model, by_seed in figures.items():
@@ -76,7 +76,7 @@ def main() -> None:
                 if seed == settings["seeds"][0] and test.name == settings["analysed"]["set"]:
                     tokens[name] = analyse_tokens(encoded, model, settings["analysed"])
                 (work / "xtr.json").write_text(json.dumps(figures, indent=1))
-    draw_plot(tokens, experiment.folder / "tokens.png")
+    draw_tokens(tokens, experiment.folder / "tokens.png")
     experiment.write_results(
         "XTR: training for retrieval by tokens", summarise(figures, settings) + "\n" + describe_tokens(tokens)
     )
@@ -103,6 +103,7 @@ def describe_tokens(tokens: dict[str, Any]) -> str:
     return (
         "### Retrieved tokens: of a relevant document (gold), of the same letters (lexical), in hundredths\n\n"
         + write_table(["trained as", "share", *(f"rank {rank}" for rank in ranks)], rows)
+        + "\n![Shares by rank](tokens.png)\n"
         + "\n### Floating-point operations to score the candidates of a query\n\n"
         + write_table(["trained as", "k'", "MaxSim", "XTR", "times"], operations)
     )
