@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .documents.document import Document, Query
     from .documents.files.chunking import Chunking
     from .documents.folders.skipping import SkippedFile
-    from .documents.reading import read_documents, read_jsonl, read_text_folder, read_tsv
+    from .documents.reading import read_documents, read_jsonl, read_tsv
     from .encoders import load_encoder, load_pair_scorer
     from .encoders.encoder import Encoder
     from .encoders.pair_scorer import PairScorer
@@ -89,7 +89,6 @@ __all__ = [
     "open_many",
     "read_documents",
     "read_jsonl",
-    "read_text_folder",
     "read_tsv",
 ]
 
@@ -105,7 +104,7 @@ _HOMES = {
     "documents.document": ("Document", "Query"),
     "documents.files.chunking": ("Chunking",),
     "documents.folders.skipping": ("SkippedFile",),
-    "documents.reading": ("read_documents", "read_jsonl", "read_text_folder", "read_tsv"),
+    "documents.reading": ("read_documents", "read_jsonl", "read_tsv"),
     "encoders": ("load_encoder", "load_pair_scorer"),
     "encoders.encoder": ("Encoder",),
     "encoders.pair_scorer": ("PairScorer",),

@@ -7,8 +7,9 @@ import pytest
 from asterism import settings
 from asterism.collection import filter_parsing, segment_maker
 from asterism.collection.policy import Policy
-from asterism.documents import chunks, document, texts
+from asterism.documents import document
 from asterism.documents.files import chunking, html, notebooks, packing, pdf, unzipping
+from asterism.documents.folders import taking
 from asterism.files import bounded_lines
 from asterism.views.lexical import writer as lexical_writer
 
@@ -16,7 +17,7 @@ from .documents import ROOT
 
 POLICY = Policy()
 STATED = [
-    ("quickstart.md", f"chunks of up to {chunks.CHUNK:,} characters"),
+    ("quickstart.md", f"passages of up to {chunking.Chunking().tokens} tokens"),
     ("quickstart.md", f"a string of up to {document.LONGEST_ID} characters"),
     (
         "quickstart.md",
@@ -24,7 +25,7 @@ STATED = [
     ),
     (
         "quickstart.md",
-        f"can have {bounded_lines.LONGEST_LINE >> 20} MiB unzipped, a text file {texts.LARGEST_TEXT >> 20} MiB",
+        f"can have {bounded_lines.LONGEST_LINE >> 20} MiB unzipped, any other file {taking.LARGEST_FILE >> 20} MiB",
     ),
     ("howto.md", f"batches of up to {POLICY.batch_documents} documents"),
     ("howto.md", f"(about {POLICY.batch_characters >> 20} million characters)"),

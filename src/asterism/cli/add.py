@@ -45,10 +45,12 @@ def add(
 ) -> None:
     """Add documents, or folders of files, to an index.
 
-    An id that exists is an error, unless --update or --skip-existing; a folder that the index has is synced.
+    An id that exists is an error, unless --update or --skip-existing; a folder that the index has is synced. With
+    --update, a file is replaced as a whole.
     """
     from ..retriever import Retriever
     from ..retriever.jobs import is_unfinished
+    from ..retriever.syncing.reading import find_stale_ids
 
     begin = time.perf_counter()
     if update and skip_existing:
@@ -59,13 +61,21 @@ def add(
         existing = () if update or skip_existing else retriever
         sources, folders = split_inputs(inputs)
         wishes = make_wishes(include, exclude, chunk_tokens, overlap)
-        with check_inputs(sources, quiet, existing) as documents:
+        with check_inputs(sources, quiet, existing, wishes.chunking) as documents:
             if folders:
                 check_files(folders, wishes, folder, strict=False)
             files = sync_folders(retriever, folders, wishes, quiet, strict, wait) if folders else None
             counts = _add(retriever, documents, update, skip_existing, wait, quiet)
+            stale = find_stale_ids(retriever.collection, documents.passages) if update else []
+            if stale:
+                retriever.delete(stale, wait=wait)
             skipped, passages = len(documents) - counts.total, 0 if files is None else files.passages
-            done = {"added": counts.added + passages, "replaced": counts.replaced, "skipped": skipped}
+            done = {
+                "added": counts.added + passages,
+                "replaced": counts.replaced,
+                "removed": len(stale),
+                "skipped": skipped,
+            }
             print_report(retriever, begin, as_json, quiet, done, files)
 
 

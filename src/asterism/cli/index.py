@@ -28,6 +28,7 @@ from .readability import warn_of_unreadable
 
 if TYPE_CHECKING:
     from ..documents.document import Document
+    from ..documents.files.chunking import Chunking
     from ..retriever import Retriever, SyncReport
     from ..retriever.syncing.folders import Wishes
 
@@ -121,10 +122,11 @@ def index(
     begin = time.perf_counter()
     sources, folders = split_inputs(inputs)
     wishes = make_wishes(include, exclude, chunk_tokens, overlap)
-    with check_inputs(sources, quiet) as documents:
+    with check_inputs(sources, quiet, chunking=wishes.chunking) as documents:
         if folders:
             check_files(folders, wishes, to, strict)
-        with open_or_resume(to, inputs, DEFAULT if model is None else model, settings) as retriever:
+        chosen = DEFAULT if model is None else model
+        with open_or_resume(to, inputs, chosen, settings, wishes.chunking) as retriever:
             files = fill_index(retriever, documents, quiet, folders, wishes)
             print_report(retriever, begin, as_json, quiet, files=files)
 
@@ -137,12 +139,14 @@ def check_files(folders: Sequence[str], wishes: Wishes, to: Path, strict: bool) 
         preview_folders(folders, wishes, to, strict)
 
 
-def open_or_resume(to: Path, inputs: Sequence[str], model: str, settings: dict[str, Any]) -> Retriever:
+def open_or_resume(
+    to: Path, inputs: Sequence[str], model: str, settings: dict[str, Any], chunking: Chunking | None = None
+) -> Retriever:
     """A new index, or the one that an interrupted run with the same inputs and settings left."""
     from ..retriever import Retriever
     from ..retriever.jobs import describe_job, start_job
 
-    job = describe_job(inputs, model, **settings)
+    job = describe_job(inputs, model, **settings, chunking=chunking)
     if not to.exists() or _remove_empty(to):
         retriever = Retriever.create(to, model, **settings)
     else:

@@ -16,10 +16,12 @@ from ..errors import DocumentError, FilterError, InputError
 from ..files.bounded_lines import LONGEST_LINE
 from ..files.json_text import parse_json
 from ..files.regular_files import BLOCK, read_pipe
+from .output import print_note
 from .progress import show_waiting
 
 if TYPE_CHECKING:
     from ..documents.document import Document
+    from ..documents.files.chunking import Chunking
     from ..documents.reading import Located
 
 STDIN = "-"
@@ -74,11 +76,16 @@ class CheckedInputs:
     larger than memory.
     """
 
-    def __init__(self, inputs: Sequence[str], folder: Path, existing: Container[str] = ()) -> None:
+    def __init__(
+        self, inputs: Sequence[str], folder: Path, existing: Container[str] = (), chunking: Chunking | None = None
+    ) -> None:
         """The first pass. Ids in `existing` are refused; `folder` is for copies of stdin and pipes."""
         if sum(map(_is_stdin, inputs)) > 1:
             raise InputError("- was given twice, expected it once: stdin can be read only once")
-        self._readers = [_choose_reader(given, folder / str(i)) for i, given in enumerate(inputs)]
+        self._chunking = chunking
+        self.encodings: dict[str, str] = {}  # of ordinary files that are not UTF-8
+        self.passages: dict[str, int] = {}  # how many an ordinary file has, by its name in the index
+        self._readers = [self._choose_reader(given, folder / str(i)) for i, given in enumerate(inputs)]
         seen: set[str] = set()
         for where, document in self._read():
             if document.id in seen:
@@ -104,6 +111,26 @@ class CheckedInputs:
         for reader in self._readers:
             yield from reader()
 
+    def _choose_reader(self, given: str, kept: Path) -> Callable[[], Iterator[Located]]:
+        """A function that reads the input from its beginning, however often it is called."""
+        from ..documents.reading import is_ordinary_file, read_located_documents, read_located_jsonl, read_located_tsv
+
+        source, name = _copy_if_pipe(given, kept)
+        if source is not kept:
+            return partial(self._read_file if is_ordinary_file(given) else read_located_documents, given)
+        reader = read_located_tsv if given.lower().removesuffix(".gz").endswith(".tsv") else read_located_jsonl
+        return partial(reader, kept, name)
+
+    def _read_file(self, given: str) -> Iterator[Located]:
+        """The passages of an ordinary file."""
+        from ..documents.single_files import read_single_file
+
+        file = read_single_file(given, self._chunking)
+        self.passages[file.name] = len(file.documents)
+        if file.encoding is not None:
+            self.encodings[given] = file.encoding
+        yield from file.locate()
+
 
 def read_ids(given: str) -> list[str]:
     """One id a line of a file, of stdin or of a pipe; blank lines are skipped."""
@@ -112,17 +139,6 @@ def read_ids(given: str) -> list[str]:
     with tempfile.TemporaryDirectory(prefix="asterism-") as folder:
         source, name = _copy_if_pipe(given, Path(folder) / "0")
         return [line for _, line in read_lines(source, name)]
-
-
-def _choose_reader(given: str, kept: Path) -> Callable[[], Iterator[Located]]:
-    """A function that reads the input from its beginning, however often it is called."""
-    from ..documents.reading import read_located_documents, read_located_jsonl, read_located_tsv
-
-    source, name = _copy_if_pipe(given, kept)
-    if source is not kept:
-        return partial(read_located_documents, given)
-    reader = read_located_tsv if given.lower().removesuffix(".gz").endswith(".tsv") else read_located_jsonl
-    return partial(reader, kept, name)
 
 
 def _copy_if_pipe(given: str, kept: Path) -> tuple[Path, str]:
@@ -165,9 +181,13 @@ def _is_pipe(given: str) -> bool:
 
 
 @contextmanager
-def check_inputs(inputs: Sequence[str], quiet: bool, existing: Container[str] = ()) -> Iterator[CheckedInputs]:
+def check_inputs(
+    inputs: Sequence[str], quiet: bool, existing: Container[str] = (), chunking: Chunking | None = None
+) -> Iterator[CheckedInputs]:
     """Read all inputs once, and refuse errors and ids in `existing`; yields the documents."""
     with tempfile.TemporaryDirectory(prefix="asterism-") as folder:
         with show_waiting("reading the input", quiet):
-            found = CheckedInputs(inputs, Path(folder), existing)
+            found = CheckedInputs(inputs, Path(folder), existing, chunking)
+        for file, encoding in found.encodings.items():
+            print_note(f"{file}: read as {encoding}", quiet)
         yield found

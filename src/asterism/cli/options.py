@@ -23,7 +23,7 @@ Inputs = Annotated[
     list[str],
     describe_argument(
         "INPUT",
-        "jsonl[.gz] in BEIR form, tsv, a folder of any files, a BEIR folder, or - for jsonl on stdin.",
+        "jsonl[.gz] in BEIR form, tsv, any other file, a folder of files, a BEIR folder, or - for jsonl on stdin.",
     ),
 ]
 Json = Annotated[bool, describe_option("--json", help="Print one JSON object a line on stdout, and nothing else.")]

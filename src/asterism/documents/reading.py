@@ -1,4 +1,4 @@
-"""Documents from files: JSON lines in BEIR form, tab-separated lines, folders of texts; one at a time, in order.
+"""Documents from files: JSON lines in BEIR form, tab-separated lines, passages of any other file; in order.
 
 Every error is a DocumentError that begins with the file and the line.
 """
@@ -14,33 +14,34 @@ from ..errors import DocumentError
 from ..files.regular_files import KINDS
 from .document import Document
 from .jsonl import read_jsonl, read_located_jsonl
-from .lines import STDIN, Located, PathLike, drop_places, is_stdin, read_raw_lines
-from .texts import TEXT_SUFFIXES, read_located_texts, read_text_folder
-from .tsv import is_header, read_located_tsv, read_tsv
+from .lines import STDIN, Located, PathLike, drop_places, is_stdin
+from .single_files import read_single_file
+from .tsv import read_located_tsv, read_tsv
 
 __all__ = [
     "STDIN",
     "Located",
-    "count_documents",
+    "is_ordinary_file",
     "read_documents",
     "read_jsonl",
     "read_located_documents",
     "read_located_jsonl",
     "read_located_tsv",
-    "read_text_folder",
     "read_tsv",
 ]
 
+JSON_LINES, TSV = (".jsonl", ".json"), ".tsv"
 ACCEPTED = (
-    "a .jsonl, .json or .tsv file (also with .gz), a .txt or .md file, a folder of those texts, "
-    "a folder with corpus.jsonl[.gz], or - for JSON lines from standard input"
+    "a .jsonl, .json or .tsv file (also with .gz), any other file that can be read, a folder with corpus.jsonl[.gz], "
+    "or - for JSON lines from standard input"
 )
 
 
 def read_documents(path: PathLike) -> Iterator[Document]:
-    """The documents at `path`; its name says whether they are JSON lines, tab-separated lines, texts or a BEIR folder.
+    """The documents at `path`; its name says whether they are JSON lines, tab-separated lines or a BEIR folder.
 
-    "-" stands for JSON lines from stdin.
+    Any other file gives a document for each passage, as in `Retriever.sync`, which reads folders of such files. "-"
+    stands for JSON lines from stdin.
     """
     return drop_places(read_located_documents(path))
 
@@ -51,20 +52,9 @@ def read_located_documents(path: PathLike) -> Iterator[Located]:
     return reader(source)
 
 
-def count_documents(path: PathLike) -> int | None:
-    """How many documents `read_documents` yields; None if this is only known after reading them."""
-    try:
-        reader, source = _choose_reader(path)
-        if reader is read_located_texts or is_stdin(path) or not Path(source).is_file():
-            return None
-        lines = read_raw_lines(source)
-        first = next(lines, None)
-        if first is None:
-            return 0
-        header = reader is read_located_tsv and is_header(first[1].decode("utf-8", "replace").split("\t"))
-        return sum(1 for _ in lines) + (not header)
-    except DocumentError:
-        return None
+def is_ordinary_file(path: PathLike) -> bool:
+    """Whether the path leads to a file whose name does not say that it has a document in each line."""
+    return os.path.isfile(path) and not _drop_gzip(path).endswith((*JSON_LINES, TSV))
 
 
 def _choose_reader(path: PathLike) -> tuple[Callable[[PathLike], Iterator[Located]], PathLike]:
@@ -77,17 +67,22 @@ def _choose_reader(path: PathLike) -> tuple[Callable[[PathLike], Iterator[Locate
         for name in ("corpus.jsonl", "corpus.jsonl.gz"):
             if os.path.lexists(source / name):  # a special file is refused later, not skipped
                 return read_located_jsonl, source / name
-        return read_located_texts, source
+        advice = "Retriever.sync and the commands `index`, `add` and `sync` read folders of other files"
+        raise DocumentError(f"{source} is a folder without corpus.jsonl, expected {ACCEPTED}; {advice}")
     if kind != stat.S_IFREG:
         raise DocumentError(f"{source} is a {KINDS.get(kind, 'special file')}, expected {ACCEPTED}")
-    plain = source.name.lower().removesuffix(".gz")
-    if plain.endswith((".jsonl", ".json")):
+    plain = _drop_gzip(source)
+    if plain.endswith(JSON_LINES):
         return read_located_jsonl, source
-    if plain.endswith(".tsv"):
-        return read_located_tsv, source
-    if source.suffix.lower() in TEXT_SUFFIXES:
-        return read_located_texts, source
-    raise DocumentError(f"{source} is not of a known kind, expected {ACCEPTED}")
+    return (read_located_tsv if plain.endswith(TSV) else _read_located_passages), source
+
+
+def _drop_gzip(path: PathLike) -> str:
+    return Path(path).name.lower().removesuffix(".gz")
+
+
+def _read_located_passages(path: PathLike) -> Iterator[Located]:
+    yield from read_single_file(path).locate()
 
 
 def _find_kind(source: Path) -> int:

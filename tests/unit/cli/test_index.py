@@ -132,7 +132,7 @@ def test_add(folder: Path, tmp_path: Path) -> None:
     more = jsonl(tmp_path / "more.jsonl", [{"_id": "new", "text": "read a file"}])
     ran = run("add", folder, more)
     assert (ran.code, ran.out) == (0, "")
-    assert ran.err.startswith(f"1 added, 0 replaced, 0 skipped\n{folder}: 4 documents")
+    assert ran.err.startswith(f"1 added, 0 replaced, 0 removed, 0 skipped\n{folder}: 4 documents")
     assert "new" in ids(folder)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from asterism.documents.document import Document
-from asterism.documents.reading import count_documents, read_documents, read_jsonl
+from asterism.documents.reading import read_documents, read_jsonl
 from asterism.errors import DocumentError
 
 from .written_files import BEIR, TWO, write
@@ -34,7 +34,6 @@ def test_jsonl(content: bytes, packed: bool, name: str, tmp_path: Path) -> None:
     """Whether it is gzip is decided by the content, not by the name."""
     file = write(tmp_path / name, gzip.compress(content) if packed else content)
     assert list(read_jsonl(file)) == list(read_documents(str(file))) == TWO
-    assert count_documents(file) == 2
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -46,7 +45,6 @@ def test_stdin(packed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", Stdin(b"\n[]"))
     with pytest.raises(DocumentError, match=r"^<stdin>:2: a list"):
         list(read_jsonl("-"))
-    assert count_documents("-") is None
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from asterism import Document, HybridSearch, Retriever, TermCounting, open_many
-from asterism.errors import InputError, NotAnIndex, SettingError
+from asterism.errors import InputError, NotAnIndex, SettingError, TextError
 from tests.unit.factorised.matrices import MatrixScorer, draw_matrix, name_items
 from tests.unit.retriever.all_views import FEW, QUERY, PutWith
 
@@ -34,6 +34,23 @@ def test_plain_scores_of_one_model(method: str, put_with: PutWith, m3: Path) -> 
         assert first is second  # loaded once
         assert len(many) == len(FEW)
         assert repr(many).startswith("<ManyIndexes ['/")
+
+
+@pytest.mark.parametrize("method", ["exact", "hybrid", "lexical"])
+def test_many_queries(method: str, put_with: PutWith, m3: Path) -> None:
+    queries = [QUERY, "the speed of light", "python"]
+    with open_many([put_with(m3, FEW[:2]).path, put_with(m3, FEW[2:]).path]) as many:
+        found = many.search_many(queries, 2, offset=1, method=method)
+        assert [ranking.query for ranking in found] == queries
+        for query, ranking in zip(queries, found, strict=True):
+            alone = many.search(query, 2, offset=1, method=method)
+            assert [(hit.rank, hit.id, hit.index) for hit in ranking] == [
+                (hit.rank, hit.id, hit.index) for hit in alone
+            ]
+            assert [hit.score for hit in ranking] == pytest.approx([hit.score for hit in alone], abs=1e-5)
+        assert many.search_many([], 2) == []
+        with pytest.raises(TextError, match="for one, use search"):
+            many.search_many("fox")
 
 
 def test_hybrid_scores_are_calibrated(put_with: PutWith, m3: Path, single: Path) -> None:

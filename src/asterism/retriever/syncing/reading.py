@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ...collection.catalog import CatalogReader
+from ...collection.collection import Collection
 from ...documents.document import Document
+from ...documents.files.documents import make_documents
 from ...documents.files.passages import UnreadableFile
 from ...documents.files.reading import find_format, read_file
 from ...documents.folders.names import find_stem, make_stem
@@ -15,7 +18,6 @@ from ...documents.folders.walking import FoundFile
 from ...errors import DocumentError
 from .changes import Changes
 from .memory import KnownFile
-from .passages import make_documents
 
 STAYING = ("no permission", "unreadable", "changing")  # reasons that pass: what the index has stays until then
 
@@ -87,3 +89,14 @@ def find_own_ids(reader: CatalogReader, stem: str) -> list[str]:
         document.id: document.metadata.get("file") for document in reader.documents(list(numbers.values())).values()
     }
     return [id for id in ids if isinstance(file := files.get(id), str) and make_stem(file) == stem]
+
+
+def find_stale_ids(collection: Collection, passages: Mapping[str, int]) -> list[str]:
+    """The ids of passages that files do not have any more; `passages`: how many each has, by its name in the index."""
+    with collection.reading() as reader:
+        return [
+            id
+            for file, count in passages.items()
+            for id in find_own_ids(reader, make_stem(file))
+            if int(id.rpartition("#")[2]) > count
+        ]

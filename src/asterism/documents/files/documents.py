@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...documents.document import Document
-from ...documents.files.passages import FileContent, Passage
-from ...documents.folders.names import make_passage_id
+from ..document import Document
+from ..folders.names import make_passage_id
+from .passages import FileContent, Passage
 
 RESERVED = ("file", "lines", "page", "place", "format")  # keys of the metadata that say where a passage comes from
 

@@ -1,0 +1,79 @@
+"""Ordinary files that are given to `index` and `add` by their names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from asterism.cli.inputs import CheckedInputs
+from tests.unit.cli.running import ids, jsonl, run
+from tests.unit.results.conftest import Validate
+
+WORDS = ("--views", "lexical")
+PARTS = "\n\n".join(f"## Part {i}\n\nAnimal{i} is one of many animals." for i in range(4))
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Path:
+    (tmp_path / "a.md").write_text(PARTS)
+    (tmp_path / "table.csv").write_text("fox,dog\nred,brown\n")
+    given = (tmp_path / "a.md", tmp_path / "table.csv")
+    assert run("index", *given, "--to", tmp_path / "x.ast", *WORDS, "-q") == (0, "", "")
+    return tmp_path / "x.ast"
+
+
+def test_a_search_shows_the_line(index: Path) -> None:
+    assert run("search", index, "animal2").out.rstrip("\n").endswith("\ta.md:11")
+    assert run("search", index, "brown").out.rstrip("\n").endswith("\ttable.csv:2")
+
+
+def test_a_file_is_replaced_as_a_whole(index: Path, tmp_path: Path, validate: Validate) -> None:
+    """Without stale passages, and without touching what others called so."""
+    more = jsonl(tmp_path / "more.jsonl", [{"_id": "a.md#9", "text": "my own animal3"}])
+    assert run("add", index, more, "-q").code == 0
+    assert run("add", index, tmp_path / "a.md").code == 2
+    (tmp_path / "a.md").write_text("A hen.")
+    (done,) = run("add", index, tmp_path / "a.md", "--update", "--json").lines()
+    validate("command-add", done)
+    assert [done[name] for name in ("added", "replaced", "removed", "skipped")] == [0, 1, 3, 0]
+    assert set(ids(index)) == {"a.md#1", "table.csv#1", "a.md#9"}
+    assert run("search", index, "animal3 animal2").out.count("\n") == 1
+    (done,) = run("add", index, tmp_path / "a.md", "--update", "--json").lines()
+    assert (done["replaced"], done["removed"]) == (1, 0)
+
+
+def test_two_files_of_the_same_name(tmp_path: Path) -> None:
+    for name in ("pa", "pb"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "README.md").write_text(f"about {name}")
+    ran = run("index", tmp_path / "pa" / "README.md", tmp_path / "pb" / "README.md", "--to", tmp_path / "x.ast", *WORDS)
+    assert (ran.code, ran.out) == (2, "")
+    assert "pb/README.md:1: the id 'README.md#1' came before" in ran.err
+    assert not (tmp_path / "x.ast").exists()
+
+
+def test_encodings_are_told_once(tmp_path: Path) -> None:
+    latin = tmp_path / "latin.txt"
+    latin.write_bytes("Ein früher Käfer läuft über die Straße.".encode("latin-1"))
+    ran = run("index", latin, "--to", tmp_path / "x.ast", *WORDS)
+    assert (ran.code, ran.err.count("read as")) == (0, 1)
+    assert ran.err.startswith(f"{latin}: read as latin-1\n")
+    assert run("search", tmp_path / "x.ast", "Käfer").out.count("\n") == 1
+
+
+def test_the_size_of_passages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interrupted run goes on with the same size only."""
+    (tmp_path / "long.txt").write_text("A sentence of some words about a fox. " * 40)
+    command = ("index", tmp_path / "long.txt", "--to", tmp_path / "x.ast", *WORDS, "-q", "--chunk-tokens")
+
+    def stop(self: CheckedInputs) -> int:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CheckedInputs, "__len__", stop)
+        assert run(*command, 50).code == 130
+    ran = run(*command, 100)
+    assert (ran.code, "other inputs or settings (chunking)" in ran.err) == (2, True)
+    assert run(*command, 50).code == 0
+    assert len(ids(tmp_path / "x.ast")) > 5
