@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 from asterism import (
     Collection,
@@ -29,6 +30,10 @@ from asterism.models.file_hashes import find_cache_folder
 from asterism.models.registry import DEFAULT, find_or_fetch_model
 from asterism.search.asked import Asked
 from asterism.views.eligible import Mask
+
+# How long an example takes says nothing on a busy machine.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 Maker = Callable[..., TokenVectors]
 

@@ -23,7 +23,7 @@ from trained_models import Experiment, write_table
 from asterism import TokenSearch
 from asterism.recipes.hard_negatives import NegativeFinder
 from asterism.recipes.recipe import NegativeSettings
-from asterism.training.examples import read_training_sets, write_training_set
+from asterism.training.examples import read_training_sets, take_some, write_training_set
 
 
 def mine(experiment: Experiment) -> Path:
@@ -32,7 +32,8 @@ def mine(experiment: Experiment) -> Path:
     file = folder / "colbertv2.jsonl"
     if not file.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        whole = read_training_sets(experiment.train_folders, "train")
+        most = experiment.settings["common"]["data.most_examples"]
+        whole = take_some(read_training_sets(experiment.train_folders, "train"), most)
         finder = NegativeFinder(NegativeSettings(**experiment.settings["mining"]), whole.passages, folder)
         write_training_set(finder.find(whole), file)
         finder.close()

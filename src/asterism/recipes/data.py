@@ -15,6 +15,7 @@ from ..training.examples import (
     read_training_set,
     read_training_sets,
     split_off,
+    take_some,
     write_training_set,
 )
 from ..training.processes import find_own_number, wait_for_all
@@ -39,10 +40,11 @@ class Data:
 
 
 def read_examples(recipe: Recipe) -> TrainingSet:
-    """All examples that the recipe names."""
+    """The examples that the recipe names."""
     if not recipe.data.train:
         raise InputError("data.train is empty, expected BEIR folders or jsonl files: --set data.train='[\"DIR\"]'")
-    return read_training_sets(recipe.data.train, recipe.data.split)
+    whole = read_training_sets(recipe.data.train, recipe.data.split)
+    return take_some(whole, recipe.data.most_examples) if recipe.data.most_examples else whole
 
 
 def prepare_data(recipe: Recipe, whole: TrainingSet, finder: NegativeFinder, folder: Path, note: Note) -> Data:

@@ -37,12 +37,14 @@ class DataSettings(Settings):
 
     train         BEIR folders, or jsonl files with query, pos, neg (pos_scores, neg_scores)
     split         of the BEIR folders
+    most_examples take at most so many, with the passages that they name; 0 for all
     dev_share     of the queries, kept apart to choose the best weights; 0 for none
     dev_queries, dev_passages   at most so many are ranked in an evaluation; a cross-encoder has candidates instead
     """
 
     train: tuple[str, ...] = ()
     split: str = "train"
+    most_examples: int = 0
     dev_share: float = 0.02
     dev_queries: int = 300
     dev_passages: int = 2000
@@ -54,8 +56,8 @@ class DataSettings(Settings):
             raise SettingError(f"train is {self.train!r}, expected a list of paths")
         object.__setattr__(self, "train", tuple(paths))
         object.__setattr__(self, "dev_share", check_number("dev_share", self.dev_share, 0, 0.5))
-        for name in ("dev_queries", "dev_passages"):
-            object.__setattr__(self, name, check_whole_number(name, getattr(self, name), 1))
+        for name, least in (("most_examples", 0), ("dev_queries", 1), ("dev_passages", 1)):
+            object.__setattr__(self, name, check_whole_number(name, getattr(self, name), least))
 
 
 @dataclass(frozen=True)

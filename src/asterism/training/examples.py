@@ -18,6 +18,7 @@ from .training_set import (
     gather_positives,
     join_training_sets,
     split_off,
+    take_some,
 )
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "read_training_set",
     "read_training_sets",
     "split_off",
+    "take_some",
     "write_training_set",
 ]
 

@@ -115,13 +115,7 @@ def join_training_sets(sets: Iterable[TrainingSet]) -> TrainingSet:
     maker = TrainingSetMaker()
     for training in sets:
         maker.add_passages(training.passages)
-        for example in training.examples:
-            maker.add_example(
-                training.queries[example.query],
-                [training.passages[passage] for passage in example.positives],
-                [training.passages[passage] for passage in example.negatives],
-                {training.passages[passage]: score for passage, score in example.scores.items()},
-            )
+        _add_examples(maker, training, training.examples)
     return maker.make()
 
 
@@ -148,11 +142,30 @@ def split_off(training: TrainingSet, share: float, seed: int) -> tuple[TrainingS
     )
 
 
+def take_some(training: TrainingSet, most: int) -> TrainingSet:
+    """At most so many examples, with the passages that they name alone; a hash of the query's text decides which."""
+    maker = TrainingSetMaker()
+    ordered = sorted(training.examples, key=lambda example: _draw(training.queries[example.query], -1))
+    _add_examples(maker, training, ordered[: check_whole_number("most", most, 0)])
+    return maker.make()
+
+
 def check_training_text(name: str, place: str, text: object) -> None:
     """Refuse what is not a text, or only white space; `name` and `place` begin the message."""
     check_text(name, place, text)
     if isinstance(text, str) and not text.strip():
         raise DocumentError(f"{name}: {place} is empty, expected a text")
+
+
+def _add_examples(maker: TrainingSetMaker, training: TrainingSet, examples: Iterable[Example]) -> None:
+    """Some examples of a set, as texts."""
+    for example in examples:
+        maker.add_example(
+            training.queries[example.query],
+            [training.passages[passage] for passage in example.positives],
+            [training.passages[passage] for passage in example.negatives],
+            {training.passages[passage]: score for passage, score in example.scores.items()},
+        )
 
 
 def _draw(text: str, seed: int) -> float:

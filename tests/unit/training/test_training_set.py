@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asterism.errors import InputError, SettingError
-from asterism.training.examples import Example, TrainingSet, gather_positives, join_training_sets, split_off
+from asterism.training.examples import (
+    Example,
+    TrainingSet,
+    gather_positives,
+    join_training_sets,
+    split_off,
+    take_some,
+)
 
 from .sets import in_texts, training_sets
 
@@ -78,6 +85,19 @@ def test_split_off(training: TrainingSet, share: float, seed: int, chance: rando
     assert rest.passages == part.passages == training.passages
     shuffled = TrainingSet(training.queries, training.passages, chance.sample(training.examples, len(training)))
     assert set(split_off(shuffled, share, seed)[1].queries) == set(part.queries)
+
+
+@given(training_sets(), st.integers(0, 6), st.randoms(use_true_random=False))
+def test_take_some(training: TrainingSet, most: int, chance: random.Random) -> None:
+    """So many of the examples, no passage that none of them names, and fewer are a part of more."""
+    some = take_some(training, most)
+    assert len(some) == min(most, len(training))
+    assert all(example in in_texts(training) for example in in_texts(some))
+    named = {number for example in some.examples for number in (*example.positives, *example.negatives)}
+    assert named == set(range(len(some.passages)))
+    shuffled = TrainingSet(training.queries, training.passages, chance.sample(training.examples, len(training)))
+    assert set(take_some(shuffled, most).queries) == set(some.queries)
+    assert set(some.queries) <= set(take_some(training, most + 1).queries)
 
 
 def test_the_share_of_a_split() -> None:
