@@ -7,19 +7,21 @@ from typing import Any
 
 from .chunking import Chunking
 from .metadata import take_metadata
-from .packing import Cut, Piece, Section, pack_passages, shorten_heading
+from .packing import LONGEST_HEADING, Cut, Piece, Section, pack_passages, shorten_heading
 from .passages import Passage, Place
 from .source import SourceWriter
 from .unzipping import check_size
 
+WRITTEN = ("text", "title")  # fields that are what they say, with small letters or large
 LONGEST_NAME = 200  # characters of a name with dots
 
 
 def pack_records(records: Iterable[tuple[Any, Place]], chunking: Chunking) -> Iterator[Passage]:
-    """The passages of records: at least one each.
+    """The passages of records: at least one of each that says more than its id.
 
     `text` and `title` are what they say, `_id` or `id` becomes the metadata's `id`, `metadata` and all other fields are
-    metadata. A record without a text, or one that is not an object, is written as lines of `name: value`.
+    metadata. A record without a text, or one that is not an object, is written as lines of `name: value`. So is a title
+    that is an object, before the text.
     """
     writer = SourceWriter()
     sections = []
@@ -37,15 +39,46 @@ def _read_record(record: Any) -> tuple[tuple[str, ...], str, dict[str, Any], Cut
     fields = dict(record)
     names = {str(name).lower(): name for name in reversed(fields)}
     id = fields.pop(names.get("_id", names.get("id", "id")), None)
-    title = fields.pop(names.get("title", "title"), None)
-    text = fields.pop(names.get("text", "text"), None)
-    headings = (shorten_heading(str(title)),) if isinstance(title, str | int | float) and str(title).strip() else ()
+    text, title = (_take_text(fields, names.get(name, name)) for name in WRITTEN)
+    headings = (shorten_heading(title),) if title.strip() else ()
     inner = fields.get("metadata")
     plain = fields if not isinstance(inner, Mapping) else {**fields.pop("metadata"), **fields}
     metadata = take_metadata(plain | ({} if id is None else {"id": id}))
-    if isinstance(text, str) and text.strip():
-        return headings, text, metadata, "sentences"
-    return headings, "\n".join(write_lines("", plain)) or " ".join(headings), metadata, "lines"
+    first = [title] if len(title) > LONGEST_HEADING else []  # what the heading does not say
+    if text.strip():
+        first += write_lines("title", plain.get(names.get("title", "title")))
+        return headings, "\n".join([*first, text]), metadata, "sentences"
+    return headings, "\n".join([*first, *write_lines("", plain)]) or " ".join(headings), metadata, "lines"
+
+
+def _take_text(fields: dict[Any, Any], name: Any) -> str:
+    """Remove a field that can be read as a text, and return the text; leave any other where it is."""
+    text = _join_text(fields.get(name))
+    if text is None:
+        return ""
+    fields.pop(name, None)
+    return text
+
+
+def _join_text(value: Any) -> str | None:
+    """Nothing, a string, a number, or a list of them as one text; None if it is something else.
+
+    Telegram writes a message with links as a list of strings and objects (`type`, `text`), which are one line.
+    """
+    if value is None or isinstance(value, str):
+        return value or ""
+    if _is_number(value):
+        return str(value)
+    if not isinstance(value, list):
+        return None
+    if all(isinstance(item, str) or _is_number(item) for item in value):
+        return "\n".join(map(str, value))
+    runs: list[Any] = [item.get("text") if isinstance(item, dict) and "type" in item else item for item in value]
+    return "".join(runs) if all(isinstance(run, str) for run in runs) else None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def write_lines(name: str, value: Any) -> list[str]:

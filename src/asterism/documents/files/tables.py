@@ -9,7 +9,7 @@ from typing import Any
 
 from .chunking import Chunking
 from .passages import Passage, Place
-from .records import pack_records
+from .records import WRITTEN, pack_records
 from .text import read_text
 
 DELIMITERS = ",;\t|"
@@ -42,8 +42,8 @@ def _read_rows(text: str, delimiter: str, chunking: Chunking) -> Iterator[Passag
 
 
 def pack_rows(columns: Sequence[str], rows: Sequence[Row], chunking: Chunking) -> Iterator[Passage]:
-    """The passages of rows of text; a column of numbers alone has numbers in the metadata."""
-    numeric = [_is_numeric(rows, column) for column in range(len(columns))]
+    """The passages of rows of text; a column of numbers alone has numbers in the metadata, but a text stays a text."""
+    numeric = [name.lower() not in WRITTEN and _is_numeric(rows, number) for number, name in enumerate(columns)]
     return pack_records(((_make_record(columns, numeric, cells), place) for cells, place in rows), chunking)
 
 
