@@ -15,6 +15,7 @@ from ..storage.faults import damaged
 from ..views.dense.searcher import DenseSearcher
 from ..views.eligible import Mask
 from ..views.lexical.searcher import LexicalSearcher
+from ..views.lexical.statistics import LexicalStatistics
 from ..views.tokens.merge import KeptTokens
 from ..views.tokens.searcher import TokenSearcher
 from .catalog import CatalogReader
@@ -83,7 +84,7 @@ class Snapshot:
             segments,
             TokenSearcher(folder, codec.codec, tokens) if codec is not None else None,
             DenseSearcher(folder, dense) if dense else None,
-            LexicalSearcher(folder, lexical) if lexical else None,
+            LexicalSearcher(folder, lexical, LexicalStatistics(lexical, kept)) if lexical else None,
             numbers,
             kept,
         )

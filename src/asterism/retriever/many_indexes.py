@@ -85,14 +85,14 @@ class ManyIndexes:
     def _count_words_of_all(self, path: str) -> Callable[[Snapshot], Snapshot]:
         """Let the state of one index be searched with the statistics of all: as if they were one index."""
         others = [index.collection.snapshot() for other, index in self.indexes.items() if other != path]
-        segments = [segment for one in others if one.lexical is not None for segment in one.lexical.segments]
+        counted = [one.lexical.statistics for one in others if one.lexical is not None]
 
         def prepare(snapshot: Snapshot) -> Snapshot:
             own = snapshot.lexical
             return (
                 snapshot
                 if own is None
-                else replace(snapshot, lexical=LexicalSearcher(own.path, own.segments, segments))
+                else replace(snapshot, lexical=LexicalSearcher(own.path, own.segments, own.statistics.join(counted)))
             )
 
         return prepare

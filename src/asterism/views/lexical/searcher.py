@@ -18,6 +18,7 @@ from ..eligible import Mask, check_eligible
 from ..hits import SearchHits
 from .bm25 import Bm25, idf
 from .segment import OpenLexical
+from .statistics import LexicalStatistics
 from .writer import check_weights
 
 LONGEST_QUERY = 8192  # native/lexical/engine.hpp has the same
@@ -30,11 +31,13 @@ Terms = tuple[npt.NDArray[np.int64], Floats]
 class LexicalSearcher:
     """A ViewSearcher of weighted terms; queries are LexicalWeights, one query is its terms (n,) and weights (n,)."""
 
-    def __init__(self, path: Path, segments: Sequence[OpenLexical], others: Sequence[OpenLexical] = ()) -> None:
-        """`path` is for messages; `others` are not searched, but count in BM25's statistics."""
+    def __init__(
+        self, path: Path, segments: Sequence[OpenLexical], statistics: LexicalStatistics | None = None
+    ) -> None:
+        """`path` is for messages; `statistics` are BM25's, by default those of all documents in the segments."""
         self.path = path
         self.segments = list(segments)
-        self._counted = [*segments, *others]
+        self.statistics = LexicalStatistics(segments) if statistics is None else statistics
         self.documents = sum(segment.facts.documents for segment in segments)
         self.bm25 = self._find_bm25()
         self._engine = _native.LexicalEngine([segment.to_native(self.bm25) for segment in segments], choose_kernels())
@@ -51,16 +54,16 @@ class LexicalSearcher:
         return (self.bm25.k1, self.bm25.b) == (counting.k1, counting.b)
 
     def _find_bm25(self) -> Bm25 | None:
-        """BM25 with the mean length of all documents, deleted ones included; None for a model's weights."""
-        counted = [segment.facts for segment in self._counted if segment.facts.count_type]
+        """BM25 with the mean length of all documents that count; None for a model's weights."""
+        known = [segment.facts for segment in self.statistics.segments]
+        counted = [facts for facts in known if facts.count_type]
         if not counted:
             return None
         weighed = [facts.bm25 or FIRST_COUNTING for facts in counted]
         used = {(one.k1, one.b) for one in weighed}
-        if len(used) > 1 or len(counted) < len(self._counted):
+        if len(used) > 1 or len(counted) < len(known):
             raise damaged(self.path, "has segments whose terms are weighted in different ways")
-        documents = sum(facts.documents for facts in counted)
-        return Bm25.from_totals(weighed[0], sum(facts.length for facts in counted), documents)
+        return Bm25.from_totals(weighed[0], self.statistics.length, self.statistics.documents)
 
     def prepare(self, queries: Representations) -> LexicalWeights:
         """The queries' terms. Counts are multiplied by the current idf of each term; a model's weights stay."""
@@ -69,8 +72,7 @@ class LexicalSearcher:
             raise VectorsError("the queries have no terms")
         if not self.counted:
             return asked
-        documents = sum(segment.facts.documents for segment in self._counted)
-        rarity = idf(self.frequencies(asked.terms), documents)
+        rarity = idf(self.frequencies(asked.terms), self.statistics.documents)
         return LexicalWeights(asked.offsets, asked.terms, asked.weights * rarity)
 
     def search(self, queries: LexicalWeights, k: int, eligible: Mask | None = None, threads: int = 1) -> SearchHits:
@@ -100,13 +102,9 @@ class LexicalSearcher:
         """A document -> (1, n): what each term adds to its score."""
         return self._compute_added(query, np.array([document]))
 
-    def frequencies(self, terms: npt.ArrayLike) -> npt.NDArray[np.int64]:
-        """Terms (n,) -> (n,) documents that contain each."""
-        asked = np.asarray(terms, np.int64)
-        found = np.zeros(len(asked), np.int64)
-        for segment in self._counted:
-            found += segment.frequencies(asked)
-        return found
+    def frequencies(self, terms: npt.ArrayLike) -> Numbers:
+        """Terms (n,) -> (n,) documents that contain each, without deleted ones."""
+        return self.statistics.frequencies(terms)
 
     def _compute_added(self, query: Terms, documents: Numbers) -> Floats:
         """(m, n): what each term adds to each document."""

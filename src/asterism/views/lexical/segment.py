@@ -137,14 +137,24 @@ class OpenLexical:
         )
 
     def frequencies(self, terms: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Terms (n,) -> (n,) documents that contain each."""
+        """Terms (n,) -> (n,) documents that contain each, deleted ones included."""
+        begins, ends = self._find_lists(terms)
+        return ends - begins
+
+    def find_documents(self, term: int) -> npt.NDArray[np.uint32]:
+        """The documents that contain a term, checked to exist."""
+        begins, ends = self._find_lists(np.array([term], np.int64))
+        return self.read_list_documents(slice(int(begins[0]), int(ends[0])))
+
+    def _find_lists(self, terms: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Terms (n,) -> where the list of each begins and ends (n,); the same place for a term that is not there."""
         if not self.facts.terms:
-            return np.zeros(len(terms), np.int64)
+            return np.zeros(len(terms), np.int64), np.zeros(len(terms), np.int64)
         places = np.minimum(np.searchsorted(self.term_ids, terms), self.facts.terms - 1)
         begins, ends = self.starts[places], self.starts[places + 1]
         if ((begins < 0) | (begins > ends) | (ends > self.facts.postings)).any():
             raise DamagedIndex(f"{self.path}: a term's list lies outside its segment; {REMEDY}")
-        return np.where(self.term_ids[places] == terms, ends - begins, 0)
+        return begins, np.where(self.term_ids[places] == terms, ends, begins)
 
     def read_term_ids(self) -> npt.NDArray[np.int64]:
         """(terms,) checked to ascend."""
