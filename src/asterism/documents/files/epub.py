@@ -18,6 +18,7 @@ from .outline import Outline
 from .packing import pack_passages, shorten_heading
 from .passages import Passage
 from .source import SourceWriter
+from .xml_trees import parse_xml
 
 CONTAINER = "META-INF/container.xml"
 FIELDS = ("title", "creator", "language", "publisher", "date", "subject")
@@ -37,22 +38,15 @@ def read_epub(data: bytes, chunking: Chunking) -> Iterator[Passage]:
     return pack_passages(writer.finish(), outline.finish(), chunking)
 
 
-def _parse(data: bytes) -> Any:
-    from lxml import etree
-
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
-    return etree.fromstring(data, parser)
-
-
 def _find_package(archive: zipfile.ZipFile) -> str:
-    for root in _parse(archive.read(CONTAINER)).iter("{*}rootfile"):
+    for root in parse_xml(archive.read(CONTAINER)).iter("{*}rootfile"):
         return str(root.get("full-path"))
     raise UnreadableFile("damaged", f"{CONTAINER} names no package, expected a book: get it again")
 
 
 def _read_package(archive: zipfile.ZipFile, name: str) -> tuple[dict[str, Any], list[str]]:
     """The book's metadata, and the names of its pages in order, each once."""
-    package = _parse(archive.read(name))
+    package = parse_xml(archive.read(name))
     fields = {field: next(package.iter(f"{{*}}{field}"), None) for field in FIELDS}
     metadata = take_metadata({field: found.text for field, found in fields.items() if found is not None and found.text})
     files = {item.get("id"): unquote(item.get("href") or "") for item in package.iter("{*}item")}

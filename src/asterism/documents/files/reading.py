@@ -16,15 +16,16 @@ from .json_files import read_json, read_jsonl
 from .markdown import read_markdown
 from .names import CODE, WITHOUT_READER, drop_gzip, find_format, find_stem, find_suffix
 from .notebooks import read_notebook
-from .office import read_docx, read_pptx
 from .parquet import read_parquet
 from .passages import HEADINGS, FileContent, Passage
 from .pdf import read_pdf
 from .rst import read_rst
+from .slides import read_pptx
 from .spreadsheets import read_xlsx
 from .tables import read_csv, read_tsv
 from .text import read_text
 from .unzipping import check_size, unzip
+from .word import read_docx
 
 __all__ = ["find_format", "read_file"]
 
