@@ -11,7 +11,8 @@ from typing import Any
 from .archives import open_archive
 from .chunking import Chunking
 from .passages import HEADINGS, Passage, Place
-from .tables import Row, name_columns, pack_rows
+from .rows import Row
+from .tables import pack_table
 
 
 def read_xlsx(data: bytes, chunking: Chunking) -> Iterator[Passage]:
@@ -36,8 +37,7 @@ def _read_sheet(sheet: Any, chunking: Chunking) -> Iterator[Passage]:
             rows.append((texts, Place(number, number)))
     empty = min((next(i for i, text in enumerate(texts) if text) for texts, _ in rows), default=0)
     rows = [(texts[empty:], place) for texts, place in rows]
-    columns = name_columns(rows[0][0]) if rows else []
-    return pack_rows(columns, rows[1:] if rows and columns == rows[0][0] else rows, chunking)
+    return pack_table(rows, chunking)
 
 
 def _write_cell(cell: Any) -> str:

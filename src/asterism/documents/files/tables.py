@@ -2,63 +2,54 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .chunking import Chunking
-from .passages import Passage, Place
+from .passages import Passage
 from .records import WRITTEN, pack_records
-from .text import read_text
+from .rows import Row, split_lines, split_quoted
 
 DELIMITERS = ",;\t|"
 NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?")
-
-Row = tuple[list[str], Place]
 
 
 def read_csv(text: str, chunking: Chunking) -> Iterator[Passage]:
     """The rows of comma-separated values, or of those with semicolons, tabs or bars, whichever the first line has."""
     header = text[: text.find("\n")] if "\n" in text else text
-    return _read_rows(text, max(DELIMITERS, key=header.count), chunking)
+    return pack_table(split_quoted(text, max(DELIMITERS, key=header.count))[0], chunking)
 
 
 def read_tsv(text: str, chunking: Chunking) -> Iterator[Passage]:
-    """The rows of tab-separated values."""
-    return _read_rows(text, "\t", chunking)
+    """The rows of tab-separated values: a row is a line, unless only quotes around newlines make the rows equally long.
+
+    Most programs write a quote as it is, and one at the beginning of a cell must not hide the rows that follow.
+    """
+    rows = split_lines(text, "\t")
+    if not _are_equally_long(rows):
+        quoted, is_right = split_quoted(text, "\t")
+        rows = quoted if is_right and _are_equally_long(quoted) else rows
+    return pack_table(rows, chunking)
 
 
-def _read_rows(text: str, delimiter: str, chunking: Chunking) -> Iterator[Passage]:
-    try:
-        rows = list(_split_rows(text, delimiter))
-    except csv.Error:  # a quote without end, or a cell of more than 131,072 characters: not a table
-        return read_text(text, chunking)
-    cells = [cells for cells, _ in rows]
-    columns = name_columns(cells[0]) if cells else []
-    if cells and columns == cells[0]:
-        rows = rows[1:]
-    return pack_rows(columns, rows, chunking)
+def pack_table(rows: Sequence[Row], chunking: Chunking) -> Iterator[Passage]:
+    """The passages of rows of which the first may be a header."""
+    columns = _name_columns(rows[0][0]) if rows else []
+    return _pack_rows(columns, rows[1:] if rows and columns == rows[0][0] else rows, chunking)
 
 
-def pack_rows(columns: Sequence[str], rows: Sequence[Row], chunking: Chunking) -> Iterator[Passage]:
+def _are_equally_long(rows: Sequence[Row]) -> bool:
+    return len({len(cells) for cells, _ in rows}) <= 1
+
+
+def _pack_rows(columns: Sequence[str], rows: Sequence[Row], chunking: Chunking) -> Iterator[Passage]:
     """The passages of rows of text; a column of numbers alone has numbers in the metadata, but a text stays a text."""
     numeric = [name.lower() not in WRITTEN and _is_numeric(rows, number) for number, name in enumerate(columns)]
     return pack_records(((_make_record(columns, numeric, cells), place) for cells, place in rows), chunking)
 
 
-def _split_rows(text: str, delimiter: str) -> Iterator[Row]:
-    """The cells of every row that is not blank, and its lines."""
-    reader = csv.reader((line + "\n" for line in text.split("\n")), delimiter=delimiter)
-    before = 0
-    for cells in reader:
-        cells = [cell.strip() for cell in cells]
-        if any(cells):
-            yield cells, Place(before + 1, reader.line_num)
-        before = reader.line_num
-
-
-def name_columns(first: list[str]) -> list[str]:
+def _name_columns(first: list[str]) -> list[str]:
     """The cells of the first row if they are names: all different, none empty or a number. Else numbers."""
     is_header = all(first) and len(set(first)) == len(first) and not any(map(NUMBER.fullmatch, first))
     return first if is_header else [f"column {number}" for number in range(1, len(first) + 1)]

@@ -147,11 +147,6 @@ def test_tables_without_text_or_header() -> None:
     assert show(read("a.tsv")) == [("2", "a", "name: fox\nsize: small")]
 
 
-def test_a_quote_without_end_makes_a_text_of_a_table() -> None:
-    data = b'a,b\n1,"' + b"x " * 100_000
-    assert read_file("a.csv", data, Chunking()).passages[0].text.startswith("a,b\n1,")
-
-
 def test_json_lines() -> None:
     content = read("a.jsonl")
     assert show(content) == [
