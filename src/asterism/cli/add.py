@@ -22,7 +22,7 @@ from .output import print_note
 from .progress import show_progress
 
 if TYPE_CHECKING:
-    from ..retriever import AddCounts, Retriever
+    from ..retriever import AddCounts, Retriever, SyncReport
 
 Update = Annotated[bool, describe_option("--update", help="Replace documents whose ids exist.")]
 Skip = Annotated[bool, describe_option("--skip-existing", help="Skip documents whose ids exist.")]
@@ -50,7 +50,7 @@ def add(
     """
     from ..retriever import Retriever
     from ..retriever.jobs import is_unfinished
-    from ..retriever.syncing.reading import find_stale_ids
+    from ..retriever.syncing.ownership import find_stale_ids
 
     begin = time.perf_counter()
     if update and skip_existing:
@@ -69,14 +69,18 @@ def add(
             stale = find_stale_ids(retriever.collection, documents.passages) if update else []
             if stale:
                 retriever.delete(stale, wait=wait)
-            skipped, passages = len(documents) - counts.total, 0 if files is None else files.passages
-            done = {
-                "added": counts.added + passages,
-                "replaced": counts.replaced,
-                "removed": len(stale),
-                "skipped": skipped,
-            }
+            done = _count(counts, len(stale), len(documents) - counts.total, files)
             print_report(retriever, begin, as_json, quiet, done, files)
+
+
+def _count(counts: AddCounts, stale: int, skipped: int, files: SyncReport | None) -> dict[str, int]:
+    """Documents and passages together."""
+    added, replaced, removed = counts.added, counts.replaced, stale
+    if files is not None:
+        added += files.passages - files.passages_replaced
+        replaced += files.passages_replaced
+        removed += files.passages_removed
+    return {"added": added, "replaced": replaced, "removed": removed, "skipped": skipped}
 
 
 def _add(

@@ -1,7 +1,8 @@
 """Changes of metadata: what a document has afterwards, and the rows of the catalog that say so.
 
 A change is a JSON merge patch (RFC 7396): its keys are set, those with null are removed, objects are merged key by key,
-and all other keys stay. Or it replaces all metadata, in which a null is a value.
+and all other keys stay. Or it replaces all metadata, in which a null is a value. Neither changes where a passage of a
+file comes from: a sync, and whoever reads a ranking, must find the file.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from typing import Any
 import numpy as np
 
 from ..documents.document import Document
-from ..errors import IndexFolderError
+from ..documents.files.documents import RESERVED
+from ..documents.folders.names import is_passage_of
+from ..errors import DocumentError, IndexFolderError
 from .catalog import AT_ONCE, CatalogEdit, CatalogReader
 from .state import Numbers
 
@@ -33,7 +36,22 @@ class MetadataChange:
     def apply(self, document: Document) -> Document:
         """The document with its new metadata; DocumentError if it cannot have these."""
         merged = self.values if self.replace else merge_patch(document.metadata, self.values)
-        return replace(document, metadata=merged)
+        origin = find_origin(document)
+        for key in RESERVED if origin else ():
+            if key in self.values and merged.get(key) != origin.get(key):
+                raise DocumentError(
+                    f"{key!r} of {document.id!r} was to be changed, but says where in a file it comes from, and stays: "
+                    "expected other keys; nothing was changed"
+                )
+        return replace(document, metadata={**merged, **origin})
+
+
+def find_origin(document: Document) -> dict[str, Any]:
+    """The metadata that say where in a file a passage comes from; {} for a document that is no passage of a file."""
+    found = document.metadata
+    if not is_passage_of(found.get("file"), found.get("place"), document.id):
+        return {}
+    return {key: found[key] for key in RESERVED if key in found}
 
 
 @dataclass(frozen=True)

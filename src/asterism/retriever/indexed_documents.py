@@ -96,8 +96,9 @@ class IndexedDocuments:
         """Change the metadata of documents, by ids or by filter, without encoding them again; returns how many changed.
 
         All change or none. The given keys are set, those with None are removed, objects are merged, all other keys stay
-        (a JSON merge patch, RFC 7396); with `replace` the given ones take the place of all, and None is a value. The
-        segments that hold the documents are read and verified, so change many in one call.
+        (a JSON merge patch, RFC 7396); with `replace` the given ones take the place of all, and None is a value. What
+        says where in a file a passage comes from (`file`, `place`, `format`, `lines`, `page`) stays: a change of it is
+        an error. The segments that hold the documents are read and verified, so change many in one call.
         wait: seconds to wait for another writer to end, before IndexBusy; None for one.
         """
         change, chosen = MetadataChange(metadata, replace), Choice.from_request(ids, filter)

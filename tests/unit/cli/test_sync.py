@@ -98,6 +98,16 @@ def test_documents_and_folders_together(index: Path, notes: Path, tmp_path: Path
     assert run("add", index, more, "--json").lines()[0]["files"]["unchanged"] == 1
 
 
+def test_add_counts_passages_that_leave(index: Path, notes: Path) -> None:
+    (notes / "a.md").write_text("\n\n".join(f"## Part {i}\n\n" + "The fox jumps over dogs. " * 30 for i in range(5)))
+    assert run("add", index, notes, "-q").code == 0
+    assert len(ids(index)) == 6
+    (notes / "a.md").write_text("A fox.")
+    (notes / "b.txt").unlink()
+    (found,) = run("add", index, notes, "--json").lines()
+    assert [found[name] for name in ("added", "replaced", "removed", "documents")] == [0, 1, 5, 1]
+
+
 def test_remove(index: Path, notes: Path) -> None:
     away = notes.rename(notes.parent / "away")
     ran = run("sync", index, notes)

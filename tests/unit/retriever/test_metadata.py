@@ -144,3 +144,17 @@ def test_pairs_and_fitted_vectors_are_carried_over(tmp_path: Path, single: Path)
         cross_fitting.fit_index(collection, runner, cross_fitting.CheckedScorer(scorer), queries, depth=6)
         assert len(scorer.asked) == calls
         index.check()
+
+
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("change", [{"file": None}, {"file": "x"}, {"place": 2}, {"page": 1}, {"lines": [1]}])
+def test_where_a_passage_comes_from_stays(tmp_path: Path, change: dict[str, Any], replace: bool) -> None:
+    passage = Document("a.md#1", "a fox", metadata={"file": "a.md", "place": 1, "format": "text", "lines": [1, 2]})
+    with Retriever.create(tmp_path / "x", views=["lexical"]) as made:
+        made.add([passage, Document("own#1", "a hen", metadata={"file": "other", "place": 1})])
+        with pytest.raises(DocumentError, match=r"of 'a.md#1' was to be changed.*nothing was changed"):
+            made.set_metadata({**change, "tag": 1}, ["own#1", "a.md#1"], replace=replace)
+        assert made.get("own#1").metadata == {"file": "other", "place": 1}
+        made.set_metadata({"file": "a.md", "tag": 1}, ["a.md#1"], replace=replace)
+        assert made.get("a.md#1").metadata == {**passage.metadata, "tag": 1}
+        made.set_metadata(change, ["own#1"])

@@ -13,6 +13,7 @@ from ..document import LONGEST_ID
 
 ODD = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udfff]|^\s|\s$")
 ESCAPED = re.compile(r"\\\\|\\x([0-9a-f]{2})|\\u([0-9a-f]{4})")
+PASSAGE = re.compile(r"(.*)#([1-9][0-9]{0,9})", re.DOTALL)
 LONGEST_STEM = LONGEST_ID - 32  # leaves room for the number of a passage
 KEPT = 200  # characters of a longer name that stay at each end
 
@@ -55,10 +56,15 @@ def make_passage_id(file: str, place: int) -> str:
     return f"{make_stem(file)}#{place}"
 
 
-def find_stem(id: str) -> str:
-    """The stem of a passage's id; the whole id if it is no passage's."""
-    stem, mark, number = id.rpartition("#")
-    return stem if mark and number.isdecimal() else id
+def split_passage_id(id: str) -> tuple[str, int]:
+    """The stem and the place of a passage's id; the whole id and 0 if it is no passage's."""
+    found = PASSAGE.fullmatch(id)
+    return (found[1], int(found[2])) if found else (id, 0)
+
+
+def is_passage_of(file: object, place: object, id: str) -> bool:
+    """Whether an id is that of a file's passage; `file` and `place` are what a document's metadata say of it."""
+    return isinstance(file, str) and type(place) is int and make_passage_id(file, place) == id
 
 
 def escape_path(path: str | os.PathLike[str]) -> str:

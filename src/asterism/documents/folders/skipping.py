@@ -32,6 +32,7 @@ BAD = {
     "damaged": "not what its format says",
     "needs extra": "its format needs packages that are not installed",
     "not known": "there is no reader of its format",
+    "id taken": "a document that is no passage of it has the id of one",
     "changing": "somebody writes it; what the index has of it stays",
 }
 REASONS = EXPECTED | BAD

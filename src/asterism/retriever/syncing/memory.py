@@ -8,18 +8,19 @@ A fact that is lost, or not as expected, costs time and nothing else: the file i
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ...collection.catalog import CatalogReader
 from ...documents.files.chunking import Chunking
-from ...documents.folders.names import find_stem, make_stem
+from ...documents.folders.names import make_stem
 from ...documents.folders.selecting import Selection
 from ...documents.folders.skipping import REASONS
 from ...documents.folders.walking import Stamp
 from ...errors import SettingError
+from .ownership import sort_ids
 
 FOLDER, FILE = "folder:", "file:"  # begin the names of facts; a repair knows them
 HASH = 64  # hexadecimal digits
@@ -94,23 +95,30 @@ class KnownFile:
 class FolderMemory:
     """What the index has of one folder.
 
-    files: by full name, None for a fact that is not as expected · held: stem -> how many passages are in the index.
+    files: by full name, None for a fact that is not as expected · held: stem -> places of the passages in the index.
+    foreign: ids that begin like those of the folder, of documents that are no passages of its files.
     """
 
     files: Mapping[str, KnownFile | None] = field(default_factory=dict)
-    held: Mapping[str, int] = field(default_factory=dict)
+    held: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    foreign: AbstractSet[str] = frozenset()
 
     @classmethod
     def read(cls, reader: CatalogReader, name: str) -> FolderMemory:
         """Of the folder with this name."""
         facts = reader.iterate_facts(f"{FILE}{name}/")
         files = {found.removeprefix(FILE): KnownFile.from_fact(fact) for found, fact in facts}
-        return cls(files, Counter(find_stem(id) for id in reader.iterate_ids(f"{name}/")))
+        passages = {make_stem(file): known.passages for file, known in files.items() if known is not None}
+        return cls(files, *sort_ids(reader, reader.iterate_ids(f"{name}/"), passages))
+
+    def find_ids(self, stem: str) -> list[str]:
+        """The ids of the passages that the index has of a file."""
+        return [f"{stem}#{place}" for place in self.held.get(stem, ())]
 
     def recall(self, file: str, chunking: Chunking) -> KnownFile | None:
         """What is known of a file, if the index has exactly its passages, cut in this way."""
         known = self.files.get(file)
-        if known is None or known.chunking != chunking or self.held.get(make_stem(file), 0) != known.passages:
+        if known is None or known.chunking != chunking or len(self.held.get(make_stem(file), ())) != known.passages:
             return None
         return known
 

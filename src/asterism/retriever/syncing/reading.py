@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ...collection.catalog import CatalogReader
-from ...collection.collection import Collection
 from ...documents.document import Document
 from ...documents.files.documents import make_documents
 from ...documents.files.passages import UnreadableFile
 from ...documents.files.reading import find_format, read_file
-from ...documents.folders.names import find_stem, make_stem
+from ...documents.folders.names import make_stem
 from ...documents.folders.skipping import SkippedFile, Unusable
 from ...documents.folders.taking import Taken, take_file
 from ...documents.folders.walking import FoundFile
@@ -76,27 +73,8 @@ def _read_passages(file: str, found: FoundFile, taken: Taken, changes: Changes) 
         return skip("damaged", str(error))
     if not documents:
         return skip("empty", "")
-    held = changes.memory.held.get(make_stem(file), 0)
+    if taken_ids := [one.id for one in documents if one.id in changes.memory.foreign]:  # which may be free next time
+        return skip("id taken", f"another document has the id {taken_ids[0]!r}: delete that one", remember=False)
+    held = changes.memory.held.get(make_stem(file))
     known = KnownFile(taken.stamp, taken.sha256, chunking, len(documents))
     return FileChange(file, "changed" if held else "new", known, False, documents, encoding=content.encoding)
-
-
-def find_own_ids(reader: CatalogReader, stem: str) -> list[str]:
-    """The ids of a file's passages; a document that somebody gave such an id, but no such file, is not one of them."""
-    ids = [id for id in reader.iterate_ids(f"{stem}#") if find_stem(id) == stem]
-    numbers = reader.find_numbers(ids)
-    files = {
-        document.id: document.metadata.get("file") for document in reader.documents(list(numbers.values())).values()
-    }
-    return [id for id in ids if isinstance(file := files.get(id), str) and make_stem(file) == stem]
-
-
-def find_stale_ids(collection: Collection, passages: Mapping[str, int]) -> list[str]:
-    """The ids of passages that files do not have any more; `passages`: how many each has, by its name in the index."""
-    with collection.reading() as reader:
-        return [
-            id
-            for file, count in passages.items()
-            for id in find_own_ids(reader, make_stem(file))
-            if int(id.rpartition("#")[2]) > count
-        ]

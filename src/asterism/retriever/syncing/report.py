@@ -12,15 +12,17 @@ from ...documents.folders.skipping import SkippedFile, count_reasons
 class SyncReport:
     """Numbers of files, and those that somebody should look at.
 
-    folders     real paths of the folders
-    read        files that are new in the index
-    replaced    files that changed, and were replaced as a whole
-    unchanged   files that stay as they are
-    removed     files that are gone, or not wanted any more
-    passages    passages that were added, of new and changed files
-    skipped     what was left out, and why
-    encodings   (file, encoding) of new and changed texts that are not UTF-8
-    dry_run     whether nothing was written
+    folders             real paths of the folders
+    read                files that are new in the index
+    replaced            files that changed, and were replaced as a whole
+    unchanged           files that stay as they are
+    removed             files that are gone, or not wanted any more
+    passages            passages of new and changed files
+    passages_replaced   those of them that took the place of one with the same id
+    passages_removed    passages that left, of removed and changed files
+    skipped             what was left out, and why
+    encodings           (file, encoding) of new and changed texts that are not UTF-8
+    dry_run             whether nothing was written
     """
 
     folders: tuple[str, ...] = ()
@@ -29,6 +31,8 @@ class SyncReport:
     unchanged: int = 0
     removed: int = 0
     passages: int = 0
+    passages_replaced: int = 0
+    passages_removed: int = 0
     skipped: tuple[SkippedFile, ...] = field(default=(), repr=False)
     encodings: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     dry_run: bool = False
@@ -57,6 +61,8 @@ class SyncReport:
             "unchanged": self.unchanged,
             "removed": self.removed,
             "passages": self.passages,
+            "passages_replaced": self.passages_replaced,
+            "passages_removed": self.passages_removed,
             "skipped": self.reasons,
             "skipped_files": [one.to_json() for one in self.skipped],
             "encodings": [{"file": file, "encoding": encoding} for file, encoding in self.encodings],

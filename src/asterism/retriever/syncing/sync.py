@@ -15,14 +15,15 @@ from ...collection.collection import Collection
 from ...collection.writer import CollectionWriter
 from ...documents.document import Document
 from ...documents.folders.names import make_stem
-from ...documents.folders.skipping import SkippedFile, count_reasons
+from ...documents.folders.skipping import count_reasons
 from ...errors import BadFiles, InputError
 from ...representations import Representations
 from .changes import Changes, find_changes
 from .folders import Wishes, choose_folders, find_known_folders
 from .memory import FILE, FOLDER, FolderMemory, KnownFolder, read_folders
-from .reading import FileChange, examine_file, find_own_ids
+from .reading import FileChange, examine_file
 from .report import SyncReport
+from .tally import Tally
 
 Encode = Callable[[CollectionWriter, Sequence[Document]], Representations]
 FilesProgress = Callable[[int, int], None]  # files that are done, and how many there are
@@ -37,41 +38,6 @@ class _Batch:
     removed: list[str] = field(default_factory=list)
     documents: list[Document] = field(default_factory=list)
     facts: dict[str, dict[str, object] | None] = field(default_factory=dict)
-
-
-@dataclass
-class _Tally:
-    """Counts while files are read."""
-
-    counts: dict[str, int] = field(default_factory=lambda: {"new": 0, "changed": 0, "unchanged": 0, "skipped": 0})
-    removed: int = 0
-    passages: int = 0
-    skipped: list[SkippedFile] = field(default_factory=list)
-    encodings: list[tuple[str, str]] = field(default_factory=list)
-
-    def note(self, change: FileChange) -> None:
-        """Count one file."""
-        self.counts[change.outcome] += 1
-        self.passages += len(change.documents)
-        if change.skipped is not None:
-            self.skipped.append(change.skipped)
-        if change.encoding is not None:
-            self.encodings.append((change.file, change.encoding))
-
-    def report(self, changes: Sequence[Changes], dry_run: bool) -> SyncReport:
-        """The sums of all folders; `removed` has those whose files are gone."""
-        skipped = [one for folder in changes for one in folder.skipped] + self.skipped
-        return SyncReport(
-            tuple(str(one.chosen.folder.path) for one in changes),
-            self.counts["new"],
-            self.counts["changed"],
-            self.counts["unchanged"] + sum(one.unchanged for one in changes),
-            self.removed,
-            self.passages,
-            tuple(sorted(skipped, key=lambda one: (one.file, one.reason))),
-            tuple(self.encodings),
-            dry_run,
-        )
 
 
 def plan_changes(collection: Collection, given: Sequence[str | os.PathLike[str]], wishes: Wishes) -> list[Changes]:
@@ -101,14 +67,11 @@ def preview_folders(given: Sequence[str | os.PathLike[str]], wishes: Wishes, ind
 
 def preview_changes(changes: Sequence[Changes]) -> SyncReport:
     """What a sync would do: every file that may have changed is read, and nothing is written."""
-    tally = _Tally()
+    tally = Tally()
     for folder in changes:
+        tally.note_removed(folder.removed, folder.memory)
         for file, found in folder.doubtful:
-            change = examine_file(file, found, folder)
-            tally.note(replace(change, documents=[]))
-            tally.passages += len(change.documents)
-            tally.removed += _leaves(change, folder)
-        tally.removed += sum(folder.memory.held.get(stem, 0) > 0 for stem in folder.removed)
+            tally.note(examine_file(file, found, folder), folder.memory)
     return tally.report(changes, dry_run=True)
 
 
@@ -136,14 +99,14 @@ def forget_folders(
     with collection.reading() as reader:
         folders = find_known_folders(given, read_folders(reader))
         memories = [FolderMemory.read(reader, folder.name) for folder in folders]
-    removed = 0
-    applying = _Applying(collection, writer, encode, None)
+    tally, applying = Tally(), _Applying(collection, writer, encode, None)
     for folder, memory in zip(folders, memories, strict=True):
         names = {make_stem(file): file for file in memory.files}
         stems = {stem: names.get(stem, "") for stem in sorted(memory.held.keys() | names.keys())}
-        removed += applying.remove(stems, memory)
+        tally.note_removed(stems, memory)
+        applying.remove(stems, memory)
         writer.exchange([], [], Representations(0), {FOLDER + folder.name: None})
-    return SyncReport(tuple(folder.path for folder in folders), removed=removed)
+    return replace(tally.report([], dry_run=False), folders=tuple(folder.path for folder in folders))
 
 
 class _Applying:
@@ -161,34 +124,31 @@ class _Applying:
 
     def run(self, changes: Sequence[Changes]) -> SyncReport:
         """All folders, one after another."""
-        tally = _Tally()
+        tally = Tally()
         self._remember_folders([one.chosen.folder for one in changes])
-        tally.removed = sum(self.remove(one.removed, one.memory) for one in changes)
+        for folder in changes:
+            tally.note_removed(folder.removed, folder.memory)
+            self.remove(folder.removed, folder.memory)
         done, total = 0, sum(len(one.doubtful) for one in changes)
         for folder in changes:
             for file, found in folder.doubtful:
                 change = examine_file(file, found, folder)
-                tally.note(change)
-                tally.removed += _leaves(change, folder)
-                self._take(change)
+                tally.note(change, folder.memory)
+                self._take(change, folder.memory)
                 done += 1
                 if self._progress is not None:
                     self._progress(done, total)
         self._commit()
         return tally.report(changes, dry_run=False)
 
-    def remove(self, stems: dict[str, str], memory: FolderMemory) -> int:
-        """Remove files that are gone; returns how many had passages."""
-        count = 0
+    def remove(self, stems: dict[str, str], memory: FolderMemory) -> None:
+        """Remove files that are gone."""
         for stem, file in stems.items():
-            own = self._find_ids(stem) if memory.held.get(stem) else []
-            count += bool(own)
-            self._batch.removed += own
+            self._batch.removed += memory.find_ids(stem)
             if file:
                 self._batch.facts[FILE + file] = None
             self._commit_if_full()
         self._commit()
-        return count
 
     def _remember_folders(self, folders: Sequence[KnownFolder]) -> None:
         """Before their files: whatever is committed must be known to belong to a folder."""
@@ -197,7 +157,7 @@ class _Applying:
                 self._batch.facts[FOLDER + folder.name] = folder.to_fact()
         self._commit()
 
-    def _take(self, change: FileChange) -> None:
+    def _take(self, change: FileChange, memory: FolderMemory) -> None:
         """Add one file to the batch; a large one has batches of its own."""
         fact = None if change.known is None else change.known.to_fact()
         if change.keeps:
@@ -207,8 +167,7 @@ class _Applying:
         parts = list(self._split(change.documents))
         if len(self._batch.documents) + len(change.documents) > self._collection.policy.batch_documents:
             self._commit()
-        if change.outcome != "new":
-            self._batch.removed += self._find_ids(make_stem(change.file))
+        self._batch.removed += memory.find_ids(make_stem(change.file))
         for i, part in enumerate(parts or [[]]):
             self._batch.documents += part
             self._characters += sum(len(document.text) for document in part)
@@ -221,10 +180,6 @@ class _Applying:
     def _split(self, documents: Sequence[Document]) -> Iterator[list[Document]]:
         size = self._collection.policy.batch_documents
         return (list(documents[start : start + size]) for start in range(0, len(documents), size))
-
-    def _find_ids(self, stem: str) -> list[str]:
-        with self._collection.reading() as reader:
-            return find_own_ids(reader, stem)
 
     def _commit_if_full(self) -> None:
         policy, batch = self._collection.policy, self._batch
@@ -241,8 +196,3 @@ class _Applying:
             return
         content = self._encode(self._writer, batch.documents) if batch.documents else Representations(0)
         self._writer.exchange(batch.removed, batch.documents, content, batch.facts)
-
-
-def _leaves(change: FileChange, folder: Changes) -> bool:
-    """Whether a file's passages leave the index because it cannot be read any more."""
-    return change.outcome == "skipped" and not change.keeps and bool(folder.memory.held.get(make_stem(change.file)))

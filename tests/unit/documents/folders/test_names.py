@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asterism import Document
-from asterism.documents.folders.names import escape_name, find_stem, make_passage_id, make_stem, unescape_name
+from asterism.documents.folders.names import escape_name, make_passage_id, make_stem, split_passage_id, unescape_name
 
 NAMES = st.binary(min_size=1, max_size=40).filter(lambda name: b"\0" not in name).map(os.fsdecode)
 
@@ -20,7 +20,7 @@ def test_a_name_can_be_had_back_and_makes_an_id(name: str) -> None:
     escaped.encode()
     id = make_passage_id(escaped, 12)
     assert Document(id, "text").id == id
-    assert find_stem(id) == make_stem(escaped)
+    assert split_passage_id(id) == (make_stem(escaped), 12)
 
 
 def test_usual_names_stay() -> None:
@@ -43,10 +43,7 @@ def test_long_names_are_shortened_in_the_middle() -> None:
 
 
 def test_an_id_without_a_number_is_its_own_stem() -> None:
-    assert [find_stem(id) for id in ("a.md#1", "a.md#1#2", "a.md", "a#x", "#")] == [
-        "a.md",
-        "a.md#1",
-        "a.md",
-        "a#x",
-        "#",
-    ]
+    assert split_passage_id("a.md#1") == ("a.md", 1)
+    assert split_passage_id("a.md#1#2") == ("a.md#1", 2)
+    for id in ("a.md", "a#x", "#", "a#0", "a#01", "a#\u0663", "a#1\n"):
+        assert split_passage_id(id) == (id, 0)

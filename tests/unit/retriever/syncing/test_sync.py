@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from asterism import Chunking, Document, Policy, Retriever, SyncReport
-from asterism.errors import BadFiles, DocumentError, IndexBusy, InputError, SettingError
+from asterism.errors import BadFiles, IndexBusy, InputError, SettingError
 
 from .contents import content_afresh, content_of
 from .opened_files import watch_opens
@@ -119,12 +119,16 @@ def test_other_folders_are_not_touched(retriever: Retriever, notes: Path, tmp_pa
     assert "notes/a.md#1" not in retriever
 
 
-def test_a_document_with_the_id_of_a_passage_is_an_error(retriever: Retriever, notes: Path) -> None:
-    retriever.add([Document("notes/a.md#1", "my own document")])
-    with pytest.raises(DocumentError, match=r"another document with the id 'notes/a\.md#1'"):
-        retriever.sync([notes])
-    retriever.delete(["notes/a.md#1"])
-    assert retriever.sync([notes]).read == 3
+def test_passages_are_counted(retriever: Retriever, notes: Path) -> None:
+    (notes / "a.md").write_text("\n\n".join(f"## Part {i}\n\n" + "The fox jumps over dogs. " * 30 for i in range(5)))
+    retriever.sync([notes])
+    size = len(retriever)
+    (notes / "a.md").write_text("The hen.")
+    (notes / "b.txt").unlink()
+    for dry_run in (True, False):
+        report = retriever.sync(dry_run=dry_run)
+        assert (report.passages, report.passages_replaced, report.passages_removed) == (1, 1, size - 2)
+    assert retriever.forget([notes]).passages_removed == 2
 
 
 def test_a_folder_inside_another_is_refused(retriever: Retriever, notes: Path) -> None:
@@ -333,7 +337,8 @@ def test_progress_and_report(retriever: Retriever, notes: Path) -> None:
     report = retriever.sync([notes], progress=lambda done, total: calls.append((done, total)))
     assert calls == [(1, 3), (2, 3), (3, 3)]
     assert repr(report) == (
-        f"SyncReport(folders=('{notes}',), read=3, replaced=0, unchanged=0, removed=0, passages=3, dry_run=False)"
+        f"SyncReport(folders=('{notes}',), read=3, replaced=0, unchanged=0, removed=0, passages=3, "
+        "passages_replaced=0, passages_removed=0, dry_run=False)"
     )
 
 
