@@ -14,7 +14,7 @@ from .epub import read_epub
 from .html import read_html
 from .json_files import read_json, read_jsonl
 from .markdown import read_markdown
-from .names import CODE, WITHOUT_READER, drop_gzip, find_format, find_stem, find_suffix
+from .names import ALSO_TEXTS, CODE, WITHOUT_READER, drop_gzip, find_format, find_stem, find_suffix
 from .notebooks import read_notebook
 from .parquet import read_parquet
 from .passages import HEADINGS, FileContent, Passage
@@ -70,8 +70,9 @@ def read_file(name: str, data: bytes, chunking: Chunking) -> FileContent:
 def _read(name: str, data: bytes, chunking: Chunking) -> FileContent:
     plain = drop_gzip(name)
     format = find_format(name) or "text"
-    if find_suffix(plain) in WITHOUT_READER:
-        raise UnreadableFile("not known", f"there is no reader of .{find_suffix(plain)} files: leave it out")
+    suffix = find_suffix(plain)
+    if suffix in WITHOUT_READER - ALSO_TEXTS:
+        raise _refuse_unknown(suffix)
     if plain != name:
         data = unzip(data)
     check_size(len(data))
@@ -79,10 +80,24 @@ def _read(name: str, data: bytes, chunking: Chunking) -> FileContent:
     if format in BYTES_READERS:
         passages = _read_rich(format, data, chunking)
     else:
-        text, encoding = decode_text(data)
+        text, encoding = _decode(suffix, data)
         passages = list(TEXT_READERS[format](text, chunking))
     stem = find_stem(name)
     return FileContent(format, encoding, tuple(_complete_title(passage, stem, format) for passage in passages))
+
+
+def _decode(suffix: str, data: bytes) -> tuple[str, str | None]:
+    """The text and its encoding; what only may be a text, by its ending, is not said to be one."""
+    try:
+        return decode_text(data)
+    except UnreadableFile as error:
+        if suffix in ALSO_TEXTS:
+            raise _refuse_unknown(suffix) from error
+        raise
+
+
+def _refuse_unknown(suffix: str) -> UnreadableFile:
+    return UnreadableFile("not known", f"there is no reader of .{suffix} files: leave it out")
 
 
 def _read_rich(format: str, data: bytes, chunking: Chunking) -> list[Passage]:

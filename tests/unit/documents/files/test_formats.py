@@ -274,6 +274,15 @@ def test_names() -> None:
     assert read_file("notes.d/whatever", b"Words.\n", Chunking()).format == "text"
 
 
+@pytest.mark.parametrize("name", ["de.msg", "manual.doc"])
+def test_endings_that_plain_texts_have_too(name: str) -> None:
+    (passage,) = read_file(name, b'::msgcat::mcset de "walrus" "Walross"\n', Chunking()).passages
+    assert passage.text == '::msgcat::mcset de "walrus" "Walross"'
+    with pytest.raises(UnreadableFile, match=rf"^{name}: there is no reader of \.{name[-3:]} files") as caught:
+        read_file(name, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100), Chunking())
+    assert caught.value.reason == "not known"
+
+
 def test_places() -> None:
     assert [Place(3, 3).format(), Place(3, 9).format(), Place(page=4).format(), Place().format()] == [
         "3",
