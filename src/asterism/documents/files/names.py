@@ -98,7 +98,7 @@ WITHOUT_READER = {
     ),
     *("zip", "tar", "tgz", "7z", "rar", "bz2", "xz", "zst"),
 }
-ALSO_TEXTS = {"doc", "msg"}  # of these, endings of plain texts too: old manuals, catalogues of messages
+ALSO_TEXTS = {"msg"}  # of these, also endings of plain texts: catalogues of messages
 WHOLE_FILES = {"text", "markdown", "rst", "html", "csv", "tsv", "json", "jsonl", "notebook"}
 RICH = {"pdf", "docx", "pptx", "xlsx", "epub", "email", "parquet"}
 CODE = SUFFIXES.keys() - WHOLE_FILES - RICH

@@ -274,12 +274,11 @@ def test_names() -> None:
     assert read_file("notes.d/whatever", b"Words.\n", Chunking()).format == "text"
 
 
-@pytest.mark.parametrize("name", ["de.msg", "manual.doc"])
-def test_endings_that_plain_texts_have_too(name: str) -> None:
-    (passage,) = read_file(name, b'::msgcat::mcset de "walrus" "Walross"\n', Chunking()).passages
+def test_an_ending_that_plain_texts_have_too() -> None:
+    (passage,) = read_file("de.msg", b'::msgcat::mcset de "walrus" "Walross"\n', Chunking()).passages
     assert passage.text == '::msgcat::mcset de "walrus" "Walross"'
-    with pytest.raises(UnreadableFile, match=rf"^{name}: there is no reader of \.{name[-3:]} files") as caught:
-        read_file(name, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100), Chunking())
+    with pytest.raises(UnreadableFile, match=r"^de\.msg: there is no reader of \.msg files") as caught:
+        read_file("de.msg", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100), Chunking())
     assert caught.value.reason == "not known"
 
 
