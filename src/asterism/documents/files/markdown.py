@@ -53,21 +53,19 @@ def add_markdown(outline: Outline, text: str, starts: list[int]) -> None:
             continue
         begin, end = starts[token.map[0]], starts[min(token.map[1], len(starts) - 1)]
         if token.type == "heading_open" and token.level == 0:
-            _extend_last(outline, begin)
+            _add_rest(outline, text, before - starts[0], Piece(before, begin))
             outline.add_heading(int(token.tag[1:]), _read_heading(tokens[number + 1]), begin, end)
             before = end
         elif token.type in BLOCKS or token.type == "heading_open":
             outline.add(Piece(before, end, BLOCKS.get(token.type, "sentences")))
             before = end
-    if before < starts[-1]:
-        outline.add(Piece(before, starts[-1]))
+    _add_rest(outline, text, before - starts[0], Piece(before, starts[-1]))
 
 
-def _extend_last(outline: Outline, end: int) -> None:
-    """Give what stands before a heading to the block before it."""
-    if outline.pieces and outline.pieces[-1].end < end:
-        last = outline.pieces[-1]
-        outline.pieces[-1] = Piece(last.begin, end, last.cut)
+def _add_rest(outline: Outline, text: str, begin: int, rest: Piece) -> None:
+    """Add what no block owns, and stands before a heading or at the end; `begin` is where it begins in the text."""
+    if text[begin : begin + rest.end - rest.begin].strip():
+        outline.add(rest)
 
 
 @cache

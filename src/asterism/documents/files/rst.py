@@ -32,6 +32,8 @@ def read_rst(text: str, chunking: Chunking) -> Iterator[Passage]:
             if style not in levels:
                 levels.append(style)
             outline.add_heading(levels.index(style) + 1, lines[where], starts[number], starts[end])
+        elif not lines[number].strip():
+            end = number + 1  # not a piece: a heading that only blank lines follow is one itself
         else:
             end = _find_block_end(lines, number)
             outline.add(Piece(starts[number], starts[end], "whole" if _is_code(lines, number, end) else "sentences"))
@@ -66,8 +68,6 @@ def _find_block_end(lines: Sequence[str], number: int) -> int:
     end = number
     while end < len(lines) and lines[end].strip() and (end == number or not _find_title(lines, end)):
         end += 1
-    if end == number:
-        return number + 1  # a blank line
     if not _announces_code(lines, number, end):
         return end
     indent = _measure(lines[end - 1]) if lines[end - 1].rstrip().endswith("::") else _measure(lines[number])

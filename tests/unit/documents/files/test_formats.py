@@ -71,6 +71,22 @@ def test_headings_that_nothing_follows_are_passages() -> None:
     ]
 
 
+def test_headings_that_only_blank_lines_follow_are_passages() -> None:
+    assert show(read_file("a.md", b"# One\n\n", Chunking())) == [("1", "One", "# One")]
+    content = read_file("a.rst", b"One\n===\n\nTwo\n===\n\nwords\n\nThree\n=====\n\n", Chunking())
+    assert show(content) == [("1–2", "One", "One\n==="), ("7", "Two", "words"), ("9–10", "Three", "Three\n=====")]
+
+
+def test_targets_of_links_alone_are_passages() -> None:
+    data = b"[a]: http://walrus\n\n# One\n\n[b]: http://seal\n\n# Two\n\nwords\n\n[c]: http://fox\n\n# Three\n\n[d]: http://hen\n"
+    assert show(read_file("a.md", data, Chunking())) == [
+        ("1", "a", "[a]: http://walrus"),
+        ("5", "One", "[b]: http://seal"),
+        ("9–11", "Two", "words\n\n[c]: http://fox"),
+        ("15", "Three", "[d]: http://hen"),
+    ]
+
+
 def test_rst() -> None:
     assert show(read("a.rst")) == [
         ("5", "Guide", "Words before the parts."),
