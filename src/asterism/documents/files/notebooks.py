@@ -8,12 +8,11 @@ from typing import Any
 from .chunking import Chunking
 from .json_files import Lines, NotJson, read_json, split_members
 from .markdown import add_markdown
+from .notebook_outputs import join_text, read_outputs
 from .outline import Outline
 from .packing import Piece, pack_passages
 from .passages import Passage, Place
 from .source import SourceWriter, clean_text, read_as_lines
-
-LONGEST_OUTPUT = 2000  # characters of a cell's output: the rest is seldom worth finding
 
 
 def read_notebook(text: str, chunking: Chunking) -> Iterator[Passage]:
@@ -40,32 +39,14 @@ def _find_cells(text: str) -> list[tuple[str, Any, int, int]] | None:
 
 
 def _add_cell(writer: SourceWriter, outline: Outline, cell: dict[str, Any], place: Place) -> None:
-    source = clean_text(_join_text(cell.get("source")))
-    if not source.strip():
-        return
-    begin, end = writer.add(source, place)
-    if cell.get("cell_type") == "markdown":
-        starts = read_as_lines(source).starts
-        add_markdown(outline, source, [*(begin + start for start in starts), end])
-    else:
-        outline.add(Piece(begin, end, "whole"))
-        output = _read_output(cell.get("outputs"))
-        if output:
-            outline.add(Piece(*writer.add(output, place), "lines"))
-
-
-def _read_output(outputs: Any) -> str:
-    """The beginning of what a cell printed and returned, as text."""
-    found = ""
-    for output in outputs if isinstance(outputs, list) else []:
-        if isinstance(output, dict) and len(found) < LONGEST_OUTPUT:
-            data = output.get("data")
-            text = output.get("text") or (data.get("text/plain") if isinstance(data, dict) else None)
-            found += _join_text(text)[:LONGEST_OUTPUT].rstrip() + "\n"
-    return found[:LONGEST_OUTPUT].strip("\n")
-
-
-def _join_text(given: Any) -> str:
-    """A text, which may be a list of lines."""
-    lines = given if isinstance(given, list) else [given]
-    return "".join(line for line in lines if isinstance(line, str))
+    source = clean_text(join_text(cell.get("source")))
+    if source.strip():
+        begin, end = writer.add(source, place)
+        if cell.get("cell_type") == "markdown":
+            starts = read_as_lines(source).starts
+            add_markdown(outline, source, [*(begin + start for start in starts), end])
+        else:
+            outline.add(Piece(begin, end, "whole"))
+    output = read_outputs(cell.get("outputs"))
+    if output:
+        outline.add(Piece(*writer.add(output, place), "lines"))
