@@ -39,7 +39,7 @@ def _read_output(output: dict[str, Any]) -> str:
 
 
 def _choose_form(data: dict[str, Any]) -> str:
-    """Markdown, text, a page or LaTeX: the first that there is; of a text that only names an object, the page."""
+    """Markdown, text, a page or LaTeX: the first that there is. A text that only names an object is the last."""
     plain = join_text(data.get("text/plain"))
     is_named = OBJECT.fullmatch(plain.strip()) is not None
     forms = (
@@ -47,6 +47,7 @@ def _choose_form(data: dict[str, Any]) -> str:
         "" if is_named else plain,
         _read_page(join_text(data.get("text/html"))),
         join_text(data.get("text/latex")),
+        plain,
     )
     return next((form for form in forms if form.strip()), "")
 

@@ -38,16 +38,12 @@ def test_errors_are_read() -> None:
         ({"text/html": "<p>walrus</p>", "text/plain": "   name\n0  walrus"}, "   name\n0  walrus"),
         ({"text/markdown": "**walrus**", "text/plain": "<IPython.core.display.Markdown object>"}, "**walrus**"),
         ({"text/latex": "$walrus$"}, "$walrus$"),
+        ({"image/png": "AAAA", "text/plain": "<Walrus object at 0x7f>"}, "<Walrus object at 0x7f>"),
     ],
 )
 def test_the_best_form_of_an_output_is_read(data: dict[str, Any], expected: str) -> None:
     for kind in ("display_data", "execute_result"):
         assert read_cell("f()", {"output_type": kind, "data": data}) == [f"f()\n\n{expected}"]
-
-
-def test_what_has_no_text_is_left_out() -> None:
-    image = {"output_type": "display_data", "data": {"image/png": "AAAA", "text/plain": "<Figure object at 0x7f>"}}
-    assert read_cell("plot()", image) == ["plot()"]
 
 
 def test_long_outputs_are_cut() -> None:
