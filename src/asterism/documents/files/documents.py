@@ -8,7 +8,7 @@ from ..document import Document
 from ..folders.names import make_passage_id
 from .passages import FileContent, Passage
 
-RESERVED = ("file", "lines", "page", "place", "format")  # keys of the metadata that say where a passage comes from
+RESERVED = ("file", "lines", "page", "sheet", "place", "format")  # keys that say where a passage comes from
 
 
 def make_documents(file: str, content: FileContent) -> list[Document]:
@@ -29,6 +29,8 @@ def _describe(file: str, place: int, passage: Passage, format: str) -> dict[str,
         found["lines"] = [where.first_line, where.first_line if where.last_line is None else where.last_line]
     if where.page is not None:
         found["page"] = where.page
+    if where.sheet is not None:
+        found["sheet"] = where.sheet
     own = passage.metadata
     for key, value in own.items():
         name = key

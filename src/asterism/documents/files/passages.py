@@ -19,19 +19,23 @@ class Place:
 
     first_line, last_line   from 1, both inclusive; in a spreadsheet its rows; None where a format has no lines
     page                    from 1, in formats with pages or slides
+    sheet                   its name, in a spreadsheet
     """
 
     first_line: int | None = None
     last_line: int | None = None
     page: int | None = None
+    sheet: str | None = None
 
     def format(self) -> str:
-        """For people: "12–30", "12", "p. 4", or nothing."""
+        """For people: "12–30", "12", "p. 4", "People:12", or nothing."""
         if self.page is not None:
             return f"p. {self.page}"
         if self.first_line is None:
             return ""
-        return str(self.first_line) if self.last_line == self.first_line else f"{self.first_line}–{self.last_line}"
+        sheet = f"{self.sheet}:" if self.sheet else ""
+        last = "" if self.last_line == self.first_line else f"–{self.last_line}"
+        return f"{sheet}{self.first_line}{last}"
 
 
 @dataclass(frozen=True)

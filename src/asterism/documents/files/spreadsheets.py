@@ -16,16 +16,19 @@ from .tables import pack_table
 
 
 def read_xlsx(data: bytes, chunking: Chunking) -> Iterator[Passage]:
-    """The passages of all sheets; a title begins with the name of its sheet."""
+    """The passages of all sheets; a title begins with the name of its sheet. Sheets that are charts have no rows."""
     open_archive(data).close()
     import openpyxl
 
     with warnings.catch_warnings():  # parts of Excel that have no text
         warnings.simplefilter("ignore")
-        workbook = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
-        for sheet in workbook.worksheets:
+        reader = openpyxl.reader.excel.ExcelReader(io.BytesIO(data), read_only=True, data_only=True)
+        reader.read_chartsheet = lambda sheet, link: None  # it fails where there is no chart
+        reader.read()
+        for sheet in reader.wb.worksheets:
             for passage in _read_sheet(sheet, chunking):
-                yield replace(passage, title=HEADINGS.join(filter(None, (sheet.title, passage.title))))
+                title = HEADINGS.join(filter(None, (sheet.title, passage.title)))
+                yield replace(passage, title=title, place=replace(passage.place, sheet=sheet.title))
 
 
 def _read_sheet(sheet: Any, chunking: Chunking) -> Iterator[Passage]:

@@ -222,9 +222,9 @@ def test_office() -> None:
         ("p. 2", "Results", "It is faster.\nSay it slowly."),
     ]
     assert show(read("a.xlsx")) == [
-        ("2", "People", "name: Ada\nborn: 1815"),
-        ("3", "People", "name: Ole\nborn: 1644"),
-        ("4", "Notes › First", "A long note."),
+        ("People:2", "People", "name: Ada\nborn: 1815"),
+        ("People:3", "People", "name: Ole\nborn: 1644"),
+        ("Notes:4", "Notes › First", "A long note."),
     ]
     assert read("a.xlsx").passages[0].metadata == {"name": "Ada", "born": 1815}
 

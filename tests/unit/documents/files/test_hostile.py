@@ -166,7 +166,7 @@ def test_a_cell_in_the_far_corner_of_a_sheet() -> None:
         sheet.write(0, 0, "name")
         sheet.write(1_048_575, 16_383, "far")
     content = read_file("a.xlsx", stream.getvalue(), Chunking())
-    assert [passage.place.format() for passage in content.passages] == ["1048576"]
+    assert [passage.place.format() for passage in content.passages] == ["Large:1048576"]
 
 
 def test_an_archive_that_lies_about_its_size_is_damaged() -> None:
