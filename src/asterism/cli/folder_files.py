@@ -89,6 +89,10 @@ def print_files(report: SyncReport, quiet: bool) -> None:
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in report.reasons.items())
     skipped = f", {len(report.skipped):,} skipped ({reasons})" if reasons else ""
     print_note(f"{'would be: ' if report.dry_run else ''}files: {done}{skipped}", quiet)
+    for before, now in report.moved:
+        print_note(f"  {before} was moved to {now}", quiet)
+    for path in report.missing:
+        print_note(f"  {path}: gone; what the index has of it stays until it is there, or --remove", quiet)
     lines = [f"{one.file}: {one.reason}: {one.explanation}" for one in report.bad]
     _print_some(lines, quiet)
     _print_some([f"{file}: read as {encoding}" for file, encoding in report.encodings], quiet)

@@ -20,7 +20,18 @@ def check_folders(folders: object) -> list[str | os.PathLike[str]]:
     paths = list(folders) if isinstance(folders, Iterable) and not isinstance(folders, str | bytes) else None
     if paths is None or not all(isinstance(path, str | os.PathLike) for path in paths):
         raise InputError(f"folders is {folders!r}, expected a list of paths")
+    for path in paths:
+        if not _is_path(os.fspath(path)):
+            raise InputError(f"folders has {path!r}, expected a path such as '.'")
     return paths
+
+
+def _is_path(path: str) -> bool:
+    """Whether the system can have a file of this name."""
+    try:
+        return bool(path) and b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
 
 
 def check_progress(progress: object) -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from ...documents.folders.names import make_stem
 from ...documents.folders.selecting import Selection
-from ...documents.folders.skipping import SkippedFile
+from ...documents.folders.skipping import SkippedFile, count_reasons
 from ...documents.folders.taking import LARGEST_FILE, describe_size
 from ...documents.folders.walking import FoundFile, Walk, walk_folder
 from ...errors import InputError
-from .folders import ChosenFolder
+from .folders import REMOVE, ChosenFolder
 from .memory import FolderMemory
 
 
@@ -31,11 +31,23 @@ class Changes:
     skipped: list[SkippedFile] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Plan:
+    """Of all folders that are synced. missing: paths of others that are gone."""
+
+    changes: tuple[Changes, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    @property
+    def chosen(self) -> list[ChosenFolder]:
+        """The folders that are synced."""
+        return [one.chosen for one in self.changes]
+
+
 def find_changes(chosen: ChosenFolder, memory: FolderMemory, index: Path) -> Changes:
     """Walk through a folder and compare sizes and times."""
     folder = chosen.folder
     walk = walk_folder(chosen.path, Selection(folder.include, folder.exclude), index)
-    _refuse_emptied(chosen, memory, walk)
     prefix = f"{folder.name}/"
     skipped = [replace(one, file=prefix + one.file) for one in walk.skipped]
     doubtful, unchanged, present = [], 0, set()
@@ -56,11 +68,13 @@ def find_changes(chosen: ChosenFolder, memory: FolderMemory, index: Path) -> Cha
     stems = (memory.held.keys() | names.keys()) - present
     gone = {stem: names.get(stem, "") for stem in sorted(stems)}
     removed = {stem: file for stem, file in gone.items() if not walk.may_have((file or stem)[len(prefix) :])}
+    if memory.held and not walk.files and memory.held.keys() <= removed.keys():
+        raise _explain_emptied(chosen.path, walk)
     return Changes(chosen, memory, doubtful, unchanged, removed, skipped)
 
 
-def _refuse_emptied(chosen: ChosenFolder, memory: FolderMemory, walk: Walk) -> None:
-    """A folder with nothing in it is more likely a disk that is not mounted than a wish."""
-    if memory.held and not walk.files and not walk.skipped:
-        advice = "mount it, or run `asterism sync DIR FOLDER --remove` to remove its files from the index"
-        raise InputError(f"{chosen.path} is empty, but the index has files of it: nothing was changed; {advice}")
+def _explain_emptied(path: Path, walk: Walk) -> InputError:
+    """A folder without any file is more likely a disk that is not mounted, or a wrong glob, than a wish."""
+    why = ", ".join(f"{count:,} {reason}" for reason, count in count_reasons(walk.skipped).items())
+    what, advice = (f"has no file that is wanted ({why})", "change the globs") if why else ("is empty", "mount it")
+    return InputError(f"{path} {what}, but the index has files of it: nothing was changed; {advice}, or {REMOVE}")

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...documents.files.chunking import Chunking
-from ...documents.folders.names import escape_name, escape_path, unescape_name
+from ...documents.folders.names import escape_path
 from ...documents.folders.selecting import Selection
 from ...errors import InputError
 from .memory import KnownFolder
+from .naming import name_folder, overlap
+from .places import PathLike, find_place, find_real_folder, is_moved_to, see_from_index
 
-LONGEST_NAME = 150  # characters
+REMOVE = "run `asterism sync DIR FOLDER --remove` to remove its files from the index"
 
-PathLike = str | os.PathLike[str]
+FilesOf = Callable[[KnownFolder], Iterable[str]]  # the full names of a folder's files in the index
 
 
 @dataclass(frozen=True)
@@ -39,88 +41,107 @@ class Wishes:
 
 @dataclass(frozen=True)
 class ChosenFolder:
-    """A folder to be synced: where it is, and how the index knows it."""
+    """A folder to be synced: where it is, and how the index knows it. moved_from: where it was, "" if it is there."""
 
     path: Path
     folder: KnownFolder
+    moved_from: str = ""
 
 
-def choose_folders(given: Sequence[PathLike], known: Sequence[KnownFolder], wishes: Wishes) -> list[ChosenFolder]:
+@dataclass(frozen=True)
+class Choice:
+    """Folders to be synced. missing: paths of other folders of the index that are gone."""
+
+    chosen: tuple[ChosenFolder, ...]
+    missing: tuple[str, ...] = ()
+
+
+def choose_folders(
+    given: Sequence[PathLike],
+    known: Sequence[KnownFolder],
+    wishes: Wishes,
+    index: Path,
+    files_of: FilesOf = lambda _: (),
+) -> Choice:
     """The given folders, or all that the index has; each must be there."""
     if not given and not known:
         raise InputError("the index has no folders yet, expected some to sync: asterism sync DIR FOLDER…")
-    chosen: list[ChosenFolder] = []
-    everything = list(known)
-    for path in dict.fromkeys(map(find_real_folder, given)) if given else [_find_known(one) for one in known]:
+    choosing = _Choosing(known, index)
+    if not given:
+        choosing.take_all()
+    for path in dict.fromkeys(find_real_folder(one, known) for one in given):
+        choosing.take(path, files_of)
+    chosen = tuple(replace(one, folder=wishes.apply(one.folder)) for one in choosing.chosen)
+    return Choice(chosen, tuple(folder.path for folder in choosing.missing.values()))
+
+
+class _Choosing:
+    """Matches paths with the folders that an index has, wherever these are now."""
+
+    def __init__(self, known: Sequence[KnownFolder], index: Path) -> None:
+        self._index = index
+        self._before = {folder.name: folder for folder in known}
+        self._places: dict[str, Path] = {}  # by name, of folders that are there
+        self.missing = {folder.name: folder for folder in known}
+        self.chosen: list[ChosenFolder] = []
+        for folder in known:
+            if (place := find_place(folder, index)) is not None:
+                self._places[folder.name] = place
+                del self.missing[folder.name]
+
+    def take_all(self) -> None:
+        """All folders of the index."""
+        if self.missing:
+            gone = ", ".join(folder.path for folder in self.missing.values())
+            advice = f"mount it, sync the place that it was moved to, or {REMOVE}"
+            raise InputError(f"{gone} does not exist, expected a folder of the index: nothing was changed; {advice}")
+        for name, path in self._places.items():
+            self._choose(path, self._before[name])
+
+    def take(self, path: Path, files_of: FilesOf) -> None:
+        """The folder at a real path: one of the index, one that was moved there, or a new one."""
+        name = next((name for name, place in self._places.items() if place == path), None)
+        if name is None:
+            moved = (folder for folder in self.missing.values() if is_moved_to(path, folder, files_of(folder)))
+            folder = next(moved, None) or KnownFolder(name_folder(path, list(self._before)), escape_path(path))
+            self.missing.pop(folder.name, None)
+            name = self._before.setdefault(folder.name, folder).name
+        self._choose(path, self._before[name])
+
+    def _choose(self, path: Path, folder: KnownFolder) -> None:
         shown = escape_path(path)
-        folder = next((one for one in everything if one.path == shown), None)
-        if folder is None:
-            _refuse_nested(path, everything)
-            folder = KnownFolder(name_folder(path, [one.name for one in everything]), shown)
-            everything.append(folder)
-        chosen.append(ChosenFolder(path, wishes.apply(folder)))
-    return chosen
+        is_known = folder.name in self._places and folder.path == shown
+        if not is_known:
+            self._refuse_nested(shown, folder.name)
+        self._places[folder.name] = path
+        here = replace(folder, path=shown, from_index=see_from_index(path, self._index))
+        self.chosen.append(ChosenFolder(path, here, "" if folder.path == shown else folder.path))
 
-
-def find_known_folders(given: Sequence[PathLike], known: Sequence[KnownFolder]) -> list[KnownFolder]:
-    """Folders that the index has, by path or by name; they need not exist any more."""
-    found = []
-    for one in given:
-        names = {os.fspath(one), escape_path(os.path.realpath(one)), escape_path(os.path.abspath(one))}
-        matching = [folder for folder in known if folder.path in names or folder.name in names]
-        if not matching:
-            raise InputError(f"the index has no folder {os.fspath(one)!r}, expected one of: {_list(known)}")
-        found += matching
-    return list(dict.fromkeys(found))
-
-
-def find_real_folder(given: PathLike) -> Path:
-    """The real path of an existing folder."""
-    path = Path(os.path.realpath(given))
-    if not path.is_dir():
-        what = "is not a folder" if path.exists() else "does not exist"
-        advice = "if it is gone for good, `asterism sync DIR FOLDER --remove` removes its files from the index"
-        raise InputError(f"{os.fspath(given)} {what}, expected a folder: nothing was changed; {advice}")
-    return path
-
-
-def _find_known(folder: KnownFolder) -> Path:
-    path = find_real_folder(unescape_name(folder.path))
-    if escape_path(path) != folder.path:
-        raise InputError(f"{folder.path} is a link now, expected a folder: give the folder that it leads to")
-    return path
-
-
-def name_folder(path: Path, taken: Sequence[str]) -> str:
-    """The shortest end of the path such that no file's name can be that of another folder's file."""
-    parts = [escape_name(part) for part in path.parts[1:]] or ["root"]
-    for length in range(1, len(parts) + 1):
-        name = "/".join(parts[-length:])
-        if len(name) > LONGEST_NAME:  # every id of the folder must begin with it
-            parts[-1] = parts[-1][: LONGEST_NAME // 2]
-            break
-        if not any(_overlap(name, other) for other in taken):
-            return name
-    number = 2
-    while any(_overlap(f"{parts[-1]}~{number}", other) for other in taken):
-        number += 1
-    return f"{parts[-1]}~{number}"
-
-
-def _overlap(first: str, second: str) -> bool:
-    """Whether one is the other or the beginning of its path."""
-    return f"{first}/".startswith(f"{second}/") or f"{second}/".startswith(f"{first}/")
-
-
-def _refuse_nested(path: Path, known: Sequence[KnownFolder]) -> None:
-    """A folder inside another would give its files twice."""
-    shown = escape_path(path)
-    for other in known:
-        if _overlap(shown.rstrip("/"), other.path.rstrip("/")):
-            inner, outer = (shown, other.path) if len(shown) > len(other.path) else (other.path, shown)
+    def _refuse_nested(self, shown: str, name: str) -> None:
+        """A folder that is, or lies in, another of the index would give its files twice."""
+        for other in self._before.values():
+            place = escape_path(self._places[other.name]) if other.name in self._places else other.path
+            if other.name == name or not overlap(shown.rstrip("/"), place.rstrip("/")):
+                continue
+            inner, outer = (shown, place) if len(shown) > len(place) else (place, shown)
+            if inner == outer:
+                both = f"{name!r} and {other.name!r}"
+                raise InputError(f"{inner} is two folders of the index, {both}, expected one: remove one (--remove)")
             advice = f"sync {outer} alone, or remove the other first (--remove)"
             raise InputError(f"{inner} lies in {outer}, so that its files would be there twice: {advice}")
 
 
-def _list(known: Sequence[KnownFolder]) -> str:
-    return ", ".join(repr(folder.path) for folder in known) or "none, it has no folders"
+def find_known_folders(given: Sequence[PathLike], known: Sequence[KnownFolder], index: Path) -> list[KnownFolder]:
+    """Folders that the index has, by path or else by name; they need not exist any more."""
+    found = []
+    for one in given:
+        real = os.path.realpath(one)
+        paths = {os.fspath(one), escape_path(real), escape_path(os.path.abspath(one))}
+        matching = [folder for folder in known if folder.path in paths]
+        matching = matching or [folder for folder in known if find_place(folder, index) == Path(real)]
+        matching = matching or [folder for folder in known if folder.name == os.fspath(one).rstrip("/")]
+        if not matching:
+            listed = ", ".join(repr(folder.path) for folder in known) or "none, it has no folders"
+            raise InputError(f"the index has no folder {os.fspath(one)!r}, expected one of: {listed}")
+        found += matching
+    return list(dict.fromkeys(found))

@@ -1,6 +1,6 @@
 """What an index remembers of folders and files, as facts of its catalog.
 
-folder:NAME        the folder's real path, and how its files are chosen and cut
+folder:NAME        the folder's real path, also as seen from the index, and how its files are chosen and cut
 file:NAME/a.md     size, times and hash of a file, and how many passages it has, or why it was left out
 
 A fact that is lost, or not as expected, costs time and nothing else: the file is read again.
@@ -15,7 +15,7 @@ from typing import Any
 
 from ...collection.catalog import CatalogReader
 from ...documents.files.chunking import Chunking
-from ...documents.folders.names import make_stem
+from ...documents.folders.names import make_stem, unescape_name
 from ...documents.folders.selecting import Selection
 from ...documents.folders.skipping import REASONS
 from ...documents.folders.walking import Stamp
@@ -35,21 +35,24 @@ class KnownFolder:
     chunking: Chunking = field(default_factory=Chunking)
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    from_index: str = ""  # its path relative to the index, escaped; "" if it was stored by an earlier version
 
     def to_fact(self) -> dict[str, Any]:
         """As it is stored under FOLDER and its name."""
         globs = {"include": list(self.include), "exclude": list(self.exclude)}
-        return {"path": self.path, "chunking": asdict(self.chunking), **globs}
+        return {"path": self.path, "from_index": self.from_index, "chunking": asdict(self.chunking), **globs}
 
     @classmethod
     def from_fact(cls, name: str, fact: Mapping[str, Any]) -> KnownFolder | None:
         """None if it is not as expected."""
-        path, chunking = fact.get("path"), fact.get("chunking")
-        if not isinstance(path, str) or not isinstance(chunking, dict):
+        path, from_index, chunking = fact.get("path"), fact.get("from_index", ""), fact.get("chunking")
+        if not isinstance(path, str) or not isinstance(from_index, str) or not isinstance(chunking, dict):
+            return None
+        if "\0" in unescape_name(path + from_index):
             return None
         try:
             chosen = Selection(fact.get("include", ()), fact.get("exclude", ()))
-            return cls(name, path, Chunking.from_json(chunking), chosen.include, chosen.exclude)
+            return cls(name, path, Chunking.from_json(chunking), chosen.include, chosen.exclude, from_index)
         except (SettingError, TypeError):
             return None
 
@@ -121,6 +124,11 @@ class FolderMemory:
         if known is None or known.chunking != chunking or len(self.held.get(make_stem(file), ())) != known.passages:
             return None
         return known
+
+
+def list_files(reader: CatalogReader, folder: KnownFolder) -> list[str]:
+    """The full names of the files that the index remembers of a folder."""
+    return [name.removeprefix(FILE) for name, _ in reader.iterate_facts(f"{FILE}{folder.name}/")]
 
 
 def read_folders(reader: CatalogReader) -> list[KnownFolder]:

@@ -22,6 +22,8 @@ class SyncReport:
     passages_removed    passages that left, of removed and changed files
     skipped             what was left out, and why
     encodings           (file, encoding) of new and changed texts that are not UTF-8
+    moved               (old path, new path) of folders that were found elsewhere
+    missing             paths of other folders of the index that are gone; what it has of them stays
     dry_run             whether nothing was written
     """
 
@@ -35,6 +37,8 @@ class SyncReport:
     passages_removed: int = 0
     skipped: tuple[SkippedFile, ...] = field(default=(), repr=False)
     encodings: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    moved: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    missing: tuple[str, ...] = field(default=(), repr=False)
     dry_run: bool = False
 
     @property
@@ -66,5 +70,7 @@ class SyncReport:
             "skipped": self.reasons,
             "skipped_files": [one.to_json() for one in self.skipped],
             "encodings": [{"file": file, "encoding": encoding} for file, encoding in self.encodings],
+            "moved": [{"from": before, "to": now} for before, now in self.moved],
+            "missing": list(self.missing),
             "dry_run": self.dry_run,
         }

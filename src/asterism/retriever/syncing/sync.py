@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from ...collection.collection import Collection
@@ -18,9 +19,9 @@ from ...documents.folders.names import make_stem
 from ...documents.folders.skipping import count_reasons
 from ...errors import BadFiles, InputError
 from ...representations import Representations
-from .changes import Changes, find_changes
+from .changes import Plan, find_changes
 from .folders import Wishes, choose_folders, find_known_folders
-from .memory import FILE, FOLDER, FolderMemory, KnownFolder, read_folders
+from .memory import FILE, FOLDER, FolderMemory, KnownFolder, list_files, read_folders
 from .reading import FileChange, examine_file
 from .report import SyncReport
 from .tally import Tally
@@ -40,20 +41,21 @@ class _Batch:
     facts: dict[str, dict[str, object] | None] = field(default_factory=dict)
 
 
-def plan_changes(collection: Collection, given: Sequence[str | os.PathLike[str]], wishes: Wishes) -> list[Changes]:
+def plan_changes(collection: Collection, given: Sequence[str | os.PathLike[str]], wishes: Wishes) -> Plan:
     """Look at the folders and compare them with the index; reads no file."""
     with collection.reading() as reader:
-        chosen = choose_folders(given, read_folders(reader), wishes)
-        memories = [FolderMemory.read(reader, one.folder.name) for one in chosen]
-    return [find_changes(one, memory, collection.path) for one, memory in zip(chosen, memories, strict=True)]
+        choice = choose_folders(given, read_folders(reader), wishes, collection.path, partial(list_files, reader))
+        memories = [FolderMemory.read(reader, one.folder.name) for one in choice.chosen]
+    found = (find_changes(one, memory, collection.path) for one, memory in zip(choice.chosen, memories, strict=True))
+    return Plan(tuple(found), choice.missing)
 
 
 def preview_folders(given: Sequence[str | os.PathLike[str]], wishes: Wishes, index: Path, strict: bool) -> None:
     """Refuse folders without any file that can be read, before an index of them is made; with `strict`, bad files."""
-    chosen = choose_folders(given, [], wishes)
-    changes = [find_changes(one, FolderMemory(), index) for one in chosen]
+    chosen = choose_folders(given, [], wishes, index).chosen
+    changes = tuple(find_changes(one, FolderMemory(), index) for one in chosen)
     if strict:
-        refuse_bad_files(preview_changes(changes))
+        refuse_bad_files(preview_changes(Plan(changes)))
     read = (examine_file(file, found, folder) for folder in changes for file, found in folder.doubtful)
     skipped = [one for folder in changes for one in folder.skipped]
     for change in read:  # usually the first file is one that can be read
@@ -65,14 +67,14 @@ def preview_folders(given: Sequence[str | os.PathLike[str]], wishes: Wishes, ind
     raise InputError(f"{named}: no file that can be read, expected at least one ({why})")
 
 
-def preview_changes(changes: Sequence[Changes]) -> SyncReport:
+def preview_changes(plan: Plan) -> SyncReport:
     """What a sync would do: every file that may have changed is read, and nothing is written."""
     tally = Tally()
-    for folder in changes:
+    for folder in plan.changes:
         tally.note_removed(folder.removed, folder.memory)
         for file, found in folder.doubtful:
             tally.note(examine_file(file, found, folder), folder.memory)
-    return tally.report(changes, dry_run=True)
+    return tally.report(plan, dry_run=True)
 
 
 def refuse_bad_files(report: SyncReport) -> None:
@@ -84,12 +86,12 @@ def refuse_bad_files(report: SyncReport) -> None:
 def apply_changes(
     collection: Collection,
     writer: CollectionWriter,
-    changes: Sequence[Changes],
+    plan: Plan,
     encode: Encode,
     progress: FilesProgress | None,
 ) -> SyncReport:
     """Read what may have changed, and commit it in batches."""
-    return _Applying(collection, writer, encode, progress).run(changes)
+    return _Applying(collection, writer, encode, progress).run(plan)
 
 
 def forget_folders(
@@ -97,7 +99,7 @@ def forget_folders(
 ) -> SyncReport:
     """Remove all files of some folders from the index, and forget the folders."""
     with collection.reading() as reader:
-        folders = find_known_folders(given, read_folders(reader))
+        folders = find_known_folders(given, read_folders(reader), collection.path)
         memories = [FolderMemory.read(reader, folder.name) for folder in folders]
     tally, applying = Tally(), _Applying(collection, writer, encode, None)
     for folder, memory in zip(folders, memories, strict=True):
@@ -106,7 +108,7 @@ def forget_folders(
         tally.note_removed(stems, memory)
         applying.remove(stems, memory)
         writer.exchange([], [], Representations(0), {FOLDER + folder.name: None})
-    return replace(tally.report([], dry_run=False), folders=tuple(folder.path for folder in folders))
+    return replace(tally.report(Plan(), dry_run=False), folders=tuple(folder.path for folder in folders))
 
 
 class _Applying:
@@ -122,15 +124,15 @@ class _Applying:
         self._batch = _Batch()
         self._characters = 0
 
-    def run(self, changes: Sequence[Changes]) -> SyncReport:
+    def run(self, plan: Plan) -> SyncReport:
         """All folders, one after another."""
         tally = Tally()
-        self._remember_folders([one.chosen.folder for one in changes])
-        for folder in changes:
+        self._remember_folders([one.chosen.folder for one in plan.changes])
+        for folder in plan.changes:
             tally.note_removed(folder.removed, folder.memory)
             self.remove(folder.removed, folder.memory)
-        done, total = 0, sum(len(one.doubtful) for one in changes)
-        for folder in changes:
+        done, total = 0, sum(len(one.doubtful) for one in plan.changes)
+        for folder in plan.changes:
             for file, found in folder.doubtful:
                 change = examine_file(file, found, folder)
                 tally.note(change, folder.memory)
@@ -139,7 +141,7 @@ class _Applying:
                 if self._progress is not None:
                     self._progress(done, total)
         self._commit()
-        return tally.report(changes, dry_run=False)
+        return tally.report(plan, dry_run=False)
 
     def remove(self, stems: dict[str, str], memory: FolderMemory) -> None:
         """Remove files that are gone."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ...documents.folders.names import make_stem
 from ...documents.folders.skipping import SkippedFile
-from .changes import Changes
+from .changes import Plan
 from .memory import FolderMemory
 from .reading import FileChange
 from .report import SyncReport
@@ -46,19 +46,21 @@ class Tally:
         self.removed += sum(map(bool, held))
         self.passages_removed += sum(held)
 
-    def report(self, changes: Sequence[Changes], dry_run: bool) -> SyncReport:
+    def report(self, plan: Plan, dry_run: bool) -> SyncReport:
         """The sums of all folders."""
-        skipped = [one for folder in changes for one in folder.skipped] + self.skipped
+        skipped = [one for folder in plan.changes for one in folder.skipped] + self.skipped
         return SyncReport(
-            folders=tuple(one.chosen.folder.path for one in changes),
+            folders=tuple(one.chosen.folder.path for one in plan.changes),
             read=self.counts["new"],
             replaced=self.counts["changed"],
-            unchanged=self.counts["unchanged"] + sum(one.unchanged for one in changes),
+            unchanged=self.counts["unchanged"] + sum(one.unchanged for one in plan.changes),
             removed=self.removed,
             passages=self.passages,
             passages_replaced=self.passages_replaced,
             passages_removed=self.passages_removed,
             skipped=tuple(sorted(skipped, key=lambda one: (one.file, one.reason))),
             encodings=tuple(self.encodings),
+            moved=tuple((one.moved_from, one.folder.path) for one in plan.chosen if one.moved_from),
+            missing=plan.missing,
             dry_run=dry_run,
         )

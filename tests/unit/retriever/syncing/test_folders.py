@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asterism.retriever.syncing.folders import name_folder
+from asterism.retriever.syncing.naming import name_folder
 
 
 @pytest.mark.parametrize(

@@ -158,6 +158,25 @@ def test_a_folder_that_is_gone_or_empty_is_no_mass_deletion(retriever: Retriever
         retriever.sync()
 
 
+@pytest.mark.parametrize("include", [["nope*"], ["*.jpg", "/none/"]])
+def test_globs_that_match_nothing_are_no_mass_deletion(retriever: Retriever, notes: Path, include: list[str]) -> None:
+    retriever.sync([notes])
+    for dry_run in (True, False):
+        with pytest.raises(InputError, match=r"no file that is wanted \(3 excluded\), but the index has files of it"):
+            retriever.sync(include=include, dry_run=dry_run)
+    assert counts(retriever.sync()) == (0, 0, 3, 0)
+
+
+def test_a_folder_with_hidden_files_alone_is_empty(retriever: Retriever, notes: Path) -> None:
+    retriever.sync([notes])
+    shutil.rmtree(notes)
+    notes.mkdir()
+    (notes / ".DS_Store").write_bytes(b"\0")
+    with pytest.raises(InputError, match=r"\(1 hidden\).*--remove"):
+        retriever.sync()
+    assert len(retriever) == 3
+
+
 def test_forget_takes_a_path_or_a_name(retriever: Retriever, notes: Path) -> None:
     retriever.add([Document("own", "my own document")])
     retriever.sync([notes])
@@ -351,6 +370,9 @@ def test_progress_and_report(retriever: Retriever, notes: Path) -> None:
         ({"folders": ["notes"], "chunking": 200}, InputError),
         ({"folders": ["notes"], "progress": 1}, InputError),
         ({"folders": ["nowhere"]}, InputError),
+        ({"folders": [""]}, InputError),
+        ({"folders": ["nul\0"]}, InputError),
+        ({"folders": ["\ud800"]}, InputError),
     ],
 )
 def test_wrong_use(

@@ -1,0 +1,68 @@
+"""Where the folders of an index are now: at their paths, where a link leads, or moved, alone or with the index."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from ...documents.folders.names import escape_path, unescape_name
+from ...errors import InputError
+from .memory import KnownFolder
+
+PathLike = str | os.PathLike[str]
+
+
+def find_place(folder: KnownFolder, index: Path) -> Path | None:
+    """The real path of a folder that the index has; None if it is gone.
+
+    If it is not where it was, it is where it was as seen from the index, if that was moved too.
+    """
+    here = os.path.realpath(index)
+    beside = [os.path.join(here, unescape_name(folder.from_index))] if folder.from_index else []
+    for path in (unescape_name(folder.path), *beside):
+        real = os.path.realpath(path)
+        if os.path.isdir(real):
+            return Path(real)
+    return None
+
+
+def see_from_index(path: Path, index: Path) -> str:
+    """The path of a folder relative to the index, escaped."""
+    return escape_path(os.path.relpath(path, os.path.realpath(index)))
+
+
+def is_moved_to(path: Path, folder: KnownFolder, files: Iterable[str]) -> bool:
+    """Whether a folder that is gone is the one at this path: it has the same name there, and half of the files or more.
+
+    The name alone might be that of another folder, while the first is on a disk that is not mounted.
+    """
+    if os.path.basename(unescape_name(folder.path)) != path.name:
+        return False
+    names = [unescape_name(file.removeprefix(f"{folder.name}/")) for file in files]
+    return 2 * sum(os.path.lexists(path / name) for name in names) >= len(names)
+
+
+def find_real_folder(given: PathLike, known: Sequence[KnownFolder]) -> Path:
+    """The real path of an existing folder; a message for any other path says what to do with it."""
+    path = Path(os.path.realpath(given))
+    if path.is_dir():
+        return path
+    shown = os.fspath(given)
+    if path.is_file():
+        name = next((one.name for one in known if is_inside(path, unescape_name(one.path))), None)
+        what, advice = "a file", "`asterism add DIR FILE` adds a file"
+        if name is not None:
+            what, advice = f"a file of the folder {name!r}", "`asterism sync DIR` reads what changed in it"
+        raise InputError(f"{shown} is {what}, expected a folder: nothing was changed; {advice}")
+    if path.exists():
+        raise InputError(f"{shown} is not a folder, expected one: nothing was changed")
+    advice = "check its path"
+    if {escape_path(path), escape_path(os.path.abspath(given))} & {folder.path for folder in known}:
+        advice = "mount it, sync the place that it was moved to, or remove its files from the index (--remove)"
+    raise InputError(f"{shown} does not exist, expected a folder: nothing was changed; {advice}")
+
+
+def is_inside(path: PathLike, folder: PathLike) -> bool:
+    """Whether the real path is in the folder, at any depth."""
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
