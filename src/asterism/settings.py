@@ -139,7 +139,7 @@ class TermCounting(Settings):
     k1         how much further occurrences of a term add: with 0 nothing, and the more, the larger it is
     b          how much a document's length counts: from 0, not at all, to 1, in proportion
     language   of words: ISO 639-1 code of the language whose endings and function words are removed; "none" for no
-               language; "auto": found from the first documents that are added, "none" if they have no clear language
+               language; "auto": found from the first 256 documents, "none" if they have no clear language
     """
 
     k1: float = K1

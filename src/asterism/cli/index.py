@@ -63,7 +63,7 @@ LanguageCode = Annotated[
     str,
     describe_option(
         "--language",
-        help="Language of the words, such as en; auto: that of the first documents; none: no endings are removed.",
+        help="Language of the words, such as en; auto: that of the documents; none: no endings are removed.",
         default=True,
     ),
 ]

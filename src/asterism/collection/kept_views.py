@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, get_args
 
@@ -19,7 +19,7 @@ class Views:
 
     most_vectors: maximum token vectors of a document; similar vectors of longer ones are merged (0: no limit).
     counting: how terms are counted and weighted; for counted terms, None stands for no language. Its language is
-    "auto" until the first documents are added.
+    "auto" until there are documents that tell it.
     """
 
     multi: TokenBuild | None = None
@@ -56,8 +56,13 @@ class Views:
 
     @property
     def language(self) -> str:
-        """The language of the words; "none" as long as there are none."""
+        """The language of the words; "none" as long as it is not clear."""
         return "none" if self.counting is None or self.undecided else self.counting.language
+
+    @property
+    def effective_counting(self) -> TermCounting | None:
+        """How terms are counted now."""
+        return None if self.counting is None else replace(self.counting, language=self.language)
 
     def to_json(self) -> dict[str, Any]:
         """The form for the catalog, without threads, which do not affect what is stored."""

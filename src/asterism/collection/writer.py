@@ -74,7 +74,7 @@ class CollectionWriter:
         return self._views
 
     def decide_language(self, language: str) -> None:
-        """The language that the first documents have; stored by the commit that adds them, so not if that fails."""
+        """The language of the words; stored by the next commit that adds documents, so not if that fails."""
         if self._views.counting is not None:
             self._views = replace(self._views, counting=replace(self._views.counting, language=language))
             self._has_new_views = True

@@ -37,7 +37,7 @@ def choose_comparable(
     counted = name == "lexical" and _find_common("terms", {path: one.lexical for path, one in views.items()}) != "model"
     if counted:
         advice = "index them with the same --language, --k1 and --b, or search them one by one"
-        _find_common("settings of BM25", {path: one.counting for path, one in views.items()}, advice)
+        _find_common("settings of BM25", {path: one.effective_counting for path, one in views.items()}, advice)
     if not counted or any(one.lexical == "tokens" for one in views.values()):
         _refuse_other_models(filled)
     return Comparable(name, given, counted)

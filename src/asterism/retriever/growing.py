@@ -14,11 +14,11 @@ from ..documents.files.chunking import Chunking
 from ..errors import DamagedIndex
 from ..representations import Representations
 from ..search.profile import UNMEASURED, Profile
-from ..terms.languages import detect_language
 from .add_counts import AddCounts
 from .batches import split_batches
 from .checks import check_folders, check_kind, check_progress
 from .indexed_documents import IndexedDocuments
+from .language import decide_language
 from .model import LazyEncoder
 from .profiling import FACT as PROFILE
 from .profiling import is_outgrown, measure_profile, read_profile
@@ -72,8 +72,9 @@ class GrowingIndex(IndexedDocuments):
         counts = AddCounts()
         with self._collection.writing(wait) as writer:
             for batch in split_batches(documents, self._collection.policy):
-                admitted = writer.admit(batch, update)  # before anything is encoded
+                writer.admit(batch, update)  # before anything is encoded
                 content = self._encode(writer, batch, progress, counts.total)
+                admitted = writer.admit(batch, update)  # again: the language may have given documents new numbers
                 writer.add_admitted(admitted, content)
                 counts += AddCounts(len(batch) - len(admitted.replaced), len(admitted.replaced))
             self._settle(writer)
@@ -130,9 +131,14 @@ class GrowingIndex(IndexedDocuments):
         progress: Progress | None = None,
         done: int = 0,
     ) -> Representations:
-        """All views of a batch; the first one decides the language of words."""
+        """All views of a batch; documents that are there already may get new numbers with their language."""
         if writer.views.undecided:
-            writer.decide_language(detect_language([document.full_text for document in batch]))
+            decide_language(
+                self._collection,
+                writer,
+                batch,
+                lambda stored: encode_batch(stored, writer.views, self._encoder, None, 0),
+            )
         return encode_batch(batch, writer.views, self._encoder, progress, done)
 
     def _settle(self, writer: CollectionWriter) -> None:

@@ -67,7 +67,7 @@ class Retriever(GrowingIndex):
         terms: of the lexical view: "model" for those of the model's lexical head, or BM25 over "words" of any language
         or over the model's "tokens"; None for the model's if it has such a head, otherwise words.
         most_vectors: maximum token vectors of a document; similar vectors of longer ones are merged (0: no limit).
-        counting: k1 and b of BM25, and the language of words; by default that of the first documents that are added.
+        counting: k1 and b of BM25, and the language of words; by default that of the first 256 documents.
         policy: when the index is clustered, merged and verified; the default suits any size.
         """
         check_kind("path", path, str | os.PathLike, "a path")

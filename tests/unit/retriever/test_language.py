@@ -1,4 +1,4 @@
-"""The language of an index: decided once, by the first documents, and the same for every process, query and repair."""
+"""The language of an index: decided once, by its documents, and the same for every process, query and repair."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from asterism import Document, Retriever, TermCounting
 from asterism.collection.format import KIND, VERSION
 from asterism.collection.kept_views import Views
 from asterism.collection.writer import CollectionWriter
-from asterism.errors import DamagedIndex, InputError, SettingError
+from asterism.errors import DamagedIndex, DocumentError, InputError, SettingError
 from asterism.settings import FIRST_COUNTING
 from asterism.storage.manifest import read_manifest
 from tests.unit.retriever.documents import Put
@@ -57,8 +57,45 @@ def test_a_given_language_and_none(put: Put) -> None:
     assert (german.info()["language"], stored(german)) == ("de", ("de", "de"))
     plain = put(ENGLISH, "none.ast", **WORDS, counting=TermCounting(language="none"))
     assert (plain.info()["language"], plain.search("hour").ids) == ("none", [])
-    unclear = put([Document("a", "fox zebra 12")], "unclear.ast", **WORDS)
-    assert (unclear.info()["language"], stored(unclear)) == ("none", ("none", "none"))
+
+
+def test_unclear_documents_leave_it_open(put: Put) -> None:
+    """What comes later can tell the language; then the words that are there are counted as its words."""
+    made = put([Document("a", "zebras 12"), Document("b", "tigers 13")], **WORDS)
+    assert (made.info()["language"], stored(made), made.search("zebra").ids) == ("auto", ("auto", "auto"), [])
+    with Retriever.open(made.path) as other:
+        made.add(ENGLISH)
+        assert (made.info()["language"], stored(made)) == ("en", ("en", "en"))
+        assert made.search("zebra").ids == other.search("zebra").ids == ["a"]
+        assert [document.id for document in made] == ["a", "b", "cats", "dogs"]
+        assert {hit.id: hit.score for hit in made.search("tiger cat", 9)} == {
+            hit.id: hit.score for hit in put([*made], "fresh.ast", **WORDS).search("tiger cat", 9)
+        }
+        made.check()
+
+
+def test_a_document_that_is_replaced_while_the_language_is_found(put: Put) -> None:
+    made = put([Document("cats", "zebras 12"), Document("b", "tigers 13")], **WORDS)
+    made.update(ENGLISH)
+    assert [document.id for document in made] == ["b", "cats", "dogs"]
+    assert (made.search("zebra").ids, made.search("hour").ids, made.search("tiger").ids) == ([], ["cats"], ["b"])
+    made.check()
+
+
+def test_refused_documents_decide_nothing(put: Put) -> None:
+    made = put([Document("cats", "zebras 12")], **WORDS)
+    with pytest.raises(DocumentError, match="already"):
+        made.add(ENGLISH)
+    assert (stored(made), made.search("zebra").ids) == (("auto", "auto"), [])
+
+
+def test_many_unclear_documents_have_no_language(put: Put) -> None:
+    made = put([Document(str(i), f"zebras {i}") for i in range(200)], **WORDS)
+    assert stored(made) == ("auto", "auto")
+    made.add([Document(str(i), f"zebras {i}") for i in range(200, 260)])
+    assert stored(made) == ("none", "none")
+    made.add(ENGLISH)
+    assert (made.info()["language"], made.search("zebra").ids) == ("none", [])
 
 
 def test_how_documents_are_batched_does_not_matter(put: Put) -> None:
