@@ -9,19 +9,18 @@ from .html import HIDDEN, HtmlReader
 from .outline import Outline
 from .source import SourceWriter
 
-LONGEST_OUTPUT = 2000  # characters of a cell's output: the rest is seldom worth finding
 LONGEST_HTML = 1 << 16  # characters of a page in an output: the rest is not parsed
 OBJECT = re.compile(r"<[^<>]* object(?: at 0x[0-9a-f]+)?>")  # what Python says of a thing that is shown in another form
 
 
-def read_outputs(outputs: Any) -> str:
-    """The beginning of all outputs of a cell as text."""
+def read_outputs(outputs: Any, longest: int) -> str:
+    """The beginning of all outputs of a cell as text: up to `longest` characters."""
     found = ""
     for output in outputs if isinstance(outputs, list) else []:
-        if isinstance(output, dict) and len(found) < LONGEST_OUTPUT:
-            text = _read_output(output)[:LONGEST_OUTPUT].rstrip()
+        if isinstance(output, dict) and len(found) < longest:
+            text = _read_output(output)[:longest].rstrip()
             found += f"{text}\n" if text else ""
-    return found[:LONGEST_OUTPUT].strip("\n")
+    return found[:longest].strip("\n")
 
 
 def join_text(given: Any) -> str:

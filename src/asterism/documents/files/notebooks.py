@@ -14,6 +14,8 @@ from .packing import Piece, pack_passages
 from .passages import Passage, Place
 from .source import SourceWriter, clean_text, read_as_lines
 
+LONGEST_OUTPUT = 2000  # characters of a cell's output: the rest is seldom worth finding
+
 
 def read_notebook(text: str, chunking: Chunking) -> Iterator[Passage]:
     """The passages of a notebook; a place is the lines of the cells in the file."""
@@ -47,6 +49,6 @@ def _add_cell(writer: SourceWriter, outline: Outline, cell: dict[str, Any], plac
             add_markdown(outline, source, [*(begin + start for start in starts), end])
         else:
             outline.add(Piece(begin, end, "whole"))
-    output = read_outputs(cell.get("outputs"))
+    output = read_outputs(cell.get("outputs"), LONGEST_OUTPUT)
     if output:
         outline.add(Piece(*writer.add(output, place), "lines"))

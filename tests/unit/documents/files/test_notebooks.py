@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from asterism.documents.files.chunking import Chunking
-from asterism.documents.files.notebook_outputs import LONGEST_OUTPUT
+from asterism.documents.files.notebooks import LONGEST_OUTPUT
 from asterism.documents.files.reading import read_file
 
 NAMED = "<IPython.core.display.HTML object>"
