@@ -6,16 +6,17 @@ import sys
 import time
 from typing import TYPE_CHECKING, Annotated
 
-from ..errors import InputError
+from ..errors import IndexBusy, InputError
 from .folder_files import ChunkTokens, Exclude, Include, Overlap, Strict, make_wishes, print_files, sync_folders
 from .options import Folder, Json, Model, Quiet, Wait, describe_argument, describe_option
-from .output import print_json, print_note
+from .output import print_error, print_json, print_note
 
 if TYPE_CHECKING:
     from ..retriever import Retriever, SyncReport
     from ..retriever.syncing.folders import Wishes
 
-WATCH_PATIENCE = 60.0  # seconds that --watch waits for another writer
+WATCH_PATIENCE = 60.0  # seconds that --watch waits for another writer, before it says so
+BUSY = 1.0  # seconds until it tries again
 
 Folders = Annotated[
     list[str] | None, describe_argument("FOLDER", "Folders of files; without any, all that the index has.")
@@ -77,17 +78,32 @@ def _go_on(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Sync after every change, until Ctrl-C."""
+    """Sync after every change, until Ctrl-C. What goes by, such as a folder that is away for a moment, ends nothing."""
     from ..documents.folders.names import unescape_name
     from ..retriever.syncing.watching import watch_folders
 
     paths = [unescape_name(folder) for folder in folders]
     print_note(f"watching {', '.join(folders)}: Ctrl-C ends it", quiet)
+    patience = WATCH_PATIENCE if wait is None else wait
     for _ in watch_folders(paths, retriever.path):
         begin = time.perf_counter()
-        report = sync_folders(retriever, paths, wishes, True, wait=WATCH_PATIENCE if wait is None else wait)
+        try:
+            report = _sync_in_turn(retriever, paths, wishes, patience)
+        except InputError as error:
+            print_error(str(error))
+            continue
         if report.changed:
             _print_report(retriever, report, begin, as_json, quiet)
+
+
+def _sync_in_turn(retriever: Retriever, folders: list[str], wishes: Wishes, patience: float) -> SyncReport:
+    """Sync when other writers allow it, however long they take."""
+    while True:
+        try:
+            return sync_folders(retriever, folders, wishes, True, wait=patience)
+        except IndexBusy as error:
+            print_error(str(error))
+            time.sleep(BUSY)
 
 
 def _print_report(retriever: Retriever, report: SyncReport, begin: float, as_json: bool, quiet: bool) -> None:

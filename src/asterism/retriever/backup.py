@@ -11,6 +11,7 @@ from ..collection.backup import copy_collection
 from ..collection.collection import Collection
 from ..errors import DamagedIndex
 from ..storage.folders import make_index_folder
+from .checks import check_outside
 from .cross_tables import CrossTables, copy_tables
 from .repair import check_search_facts
 
@@ -26,6 +27,7 @@ class Backup:
 
 def back_up(collection: Collection, target: Path) -> Backup:
     """Copy an index to a new folder. Everything in the copy is verified before it appears."""
+    check_outside(target, collection.path)
     with make_index_folder(target) as inside:
         # The scores of a scorer come first: were they newer than the catalog, documents that the copy adds later would
         # get numbers that have scores already.

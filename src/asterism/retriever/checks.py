@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, TextError
@@ -32,6 +33,12 @@ def _is_path(path: str) -> bool:
         return bool(path) and b"\0" not in os.fsencode(path)
     except UnicodeEncodeError:
         return False
+
+
+def check_outside(target: Path, index: Path) -> None:
+    """Refuse to write into the folder of an index, where nothing but the index may be."""
+    if Path(os.path.realpath(target)).is_relative_to(os.path.realpath(index)):
+        raise InputError(f"{target} lies in the index {index}, expected a path outside of it: choose another")
 
 
 def check_progress(progress: object) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from asterism import Retriever
 from tests.unit.cli.running import COMMAND, environment, ids, jsonl, on_terminal, run
 from tests.unit.results.conftest import Validate
 
@@ -191,6 +193,39 @@ def test_watch_follows_changes_until_ctrl_c(index: Path, notes: Path) -> None:
     assert errors.endswith("asterism: stopped\n")
     assert set(ids(index)) == {"notes/a.md#1", "notes/new.md#1"}
     assert run("check", index, "-q").code == 0
+
+
+def test_watch_outlives_what_passes(index: Path, notes: Path) -> None:
+    """A folder that is empty, away or replaced, and another writer."""
+    process = subprocess.Popen(
+        [COMMAND, "sync", str(index), "--watch", "--json", "--wait", "0.1"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    try:
+        json.loads(process.stdout.readline())  # of the first sync
+        assert "watching" in process.stderr.readline()
+        shutil.rmtree(notes)
+        assert "does not exist" in process.stderr.readline()
+        away = notes.with_name("away")
+        away.mkdir()
+        (away / "new.md").write_text("A new heron.")
+        away.rename(notes)
+        assert json.loads(process.stdout.readline())["removed"] == 2
+        (notes / "new.md").unlink()
+        assert "is empty, but the index has files of it" in process.stderr.readline()
+        with Retriever.open(index) as other, other.collection.writing():
+            (notes / "new.md").write_text("A newer heron.")
+            assert "asterism: " in process.stderr.readline()
+        assert json.loads(process.stdout.readline())["replaced"] == 1
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130
 
 
 def test_ctrl_c_leaves_a_whole_index_that_goes_on(index: Path, notes: Path) -> None:

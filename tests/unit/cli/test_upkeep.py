@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from asterism import Retriever, read_documents
+from tests.full_disks import create_on_full_disk
 from tests.unit.cli.running import CORPUS, ids, jsonl, run
 
 
@@ -56,9 +57,30 @@ def test_export(made: Path, model: Path, tmp_path: Path, ending: str) -> None:
         assert run("index", file, "--to", tmp_path / "again.ast", "--model", model).code == 0
         with Retriever.open(tmp_path / "again.ast") as again:
             assert again.list() == stored
+    file.unlink()
     some = run("export", made, "--to", file, "--filter", '{"year": 2001}')
     assert some.err.startswith(f"{file}: 1 documents, ")
     assert {path.name for path in tmp_path.iterdir()} <= {file.name, "again.ast"}
+
+
+def test_export_and_backup_replace_nothing(folder: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.jsonl"
+    mine.write_text("mine")
+    assert "exists already" in run("export", folder, "--to", mine).err
+    (tmp_path / "link").symlink_to(folder)
+    for inside in (folder, tmp_path / "link"):
+        assert "lies in the index" in run("export", folder, "--to", inside / "x.jsonl").err
+        assert "lies in the index" in run("backup", folder, inside / "copy.ast").err
+    assert mine.read_text() == "mine"
+    assert run("check", folder, "-q").code == 0
+
+
+def test_export_on_a_full_disk_is_no_wrong_use(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("asterism.files.whole_files.create_file", create_on_full_disk)
+    ran = run("export", folder, "--to", tmp_path / "x.jsonl")
+    assert (ran.code, ran.err.count("\n")) == (1, 1)
+    assert "x.jsonl cannot be written (No space left on device)" in ran.err
+    assert not (tmp_path / "x.jsonl").exists()
 
 
 def test_delete_by_filter(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from ...files.regular_files import read_regular
 GITIGNORE = ".gitignore"
 LARGEST_GITIGNORE = 1 << 20
 LONGEST_PATTERN = 1000
+INVALID = (ValueError, re.error)  # what pathspec raises for a pattern that it cannot use
 
 
 class Selection:
@@ -47,9 +49,11 @@ def check_globs(option: str, globs: Sequence[str]) -> tuple[str, ...]:
             raise SettingError(f"{option} has {str(glob)[:60]!r}, expected a glob in one line, such as '*.md'")
         try:
             glob.encode()
-            _compile([glob])
-        except ValueError as error:
+            is_pattern = all(pattern.include is not None for pattern in _compile([glob]).patterns)
+        except INVALID as error:
             raise SettingError(f"{option} has {glob[:60]!r}, expected a glob such as '*.md' ({error})") from error
+        if glob.strip() and not is_pattern:
+            raise SettingError(f"{option} has {glob[:60]!r}, which matches nothing, expected a glob such as '*.md'")
     return tuple(glob for glob in globs if glob.strip())
 
 
@@ -75,12 +79,12 @@ class Ignoring:
 
 def read_gitignore(folder: Path, prefix: str, above: Ignoring | None) -> Ignoring | None:
     """The rules in a folder that has a .gitignore; OSError if that cannot be read. Odd patterns are no patterns."""
-    text = read_regular(folder / GITIGNORE, LARGEST_GITIGNORE).decode("utf-8", "surrogateescape")
+    text = read_regular(folder / GITIGNORE, LARGEST_GITIGNORE).decode("utf-8-sig", "surrogateescape")
     lines = []
     for line in text.splitlines():
         try:
             _compile([line])
-        except ValueError:  # git takes such a line for a pattern that matches nothing
+        except INVALID:  # git takes such a line for a pattern that matches nothing
             continue
         if len(line) <= LONGEST_PATTERN:
             lines.append(line)

@@ -14,7 +14,7 @@ EXPECTED = {
     "hidden": "its name begins with a dot",
     "ignored": "a .gitignore names it",
     "excluded": "by --include or --exclude",
-    "index": "it is the index itself",
+    "index": "it is an index of asterism",
     "inner link": "a link to something in the same folder",
     "outer link": "a link that leads out of the folder",
     "binary": "not a text",

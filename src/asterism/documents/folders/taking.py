@@ -47,7 +47,7 @@ def take_file(path: Path, has_format: bool) -> Taken:
             raise _explain(path, error) from None
         is_binary = len(data) == HEAD < before.size
         if before == after and (is_binary or len(data) == before.size):
-            settled = max(before.mtime_ns, before.ctime_ns) < now - SETTLED
+            settled = before.ctime_ns < now - SETTLED  # anybody can set the other time, also to the future
             return Taken(data, hashlib.sha256(data).hexdigest(), before if settled else None, is_binary)
     raise Unusable("changing")
 

@@ -12,9 +12,12 @@ import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ...files.regular_files import open_regular
 from .names import escape_name
 from .selecting import GITIGNORE, Ignoring, Selection, read_gitignore
 from .skipping import SkippedFile, name_special
+
+MANIFEST, MANIFEST_HEAD = "manifest.json", b'{"crc32": '  # of an index, as storage/manifest.py writes it
 
 
 @dataclass(frozen=True)
@@ -54,13 +57,16 @@ class Walk:
 
 
 def walk_folder(root: Path, selection: Selection, index: Path | None = None) -> Walk:
-    """All files of a folder; `index` is the folder of the index, which is left out. Names are relative to `root`."""
+    """All files of a folder; `index` and all other indexes are left out. Names are relative to `root`."""
     walk = Walk()
     own = _identify(index) if index is not None else None
     left: list[tuple[str, Ignoring | None]] = [("", None)]  # relative paths with a slash at the end; a stack
     while left:
         prefix, ignoring = left.pop()
-        if isinstance(found := _list(root, prefix, walk), list):
+        found = _list(root, prefix, walk)
+        if found is not None and _is_index(root / prefix, found):
+            walk.skipped.append(SkippedFile(escape_name(prefix) or ".", "index"))
+        elif found is not None:
             ignoring = _look_for_rules(root, prefix, ignoring, found, walk)
             below = [_visit(root, prefix + name, ignoring, selection, own, walk) for name in found]
             left += [(f"{name}/", ignoring) for name in reversed(below) if name is not None]
@@ -79,6 +85,17 @@ def _list(root: Path, prefix: str, walk: Walk) -> list[str] | None:
         walk.unreadable.append(name)
         walk.skipped.append(SkippedFile(name or ".", "unreadable folder", str(error.strerror)))
         return None
+
+
+def _is_index(folder: Path, names: list[str]) -> bool:
+    """Whether asterism wrote the folder: its manifest begins with a checksum."""
+    if MANIFEST not in names:
+        return False
+    try:
+        with open(open_regular(folder / MANIFEST), "rb") as file:
+            return file.read(len(MANIFEST_HEAD)) == MANIFEST_HEAD
+    except OSError:
+        return False
 
 
 def _look_for_rules(root: Path, prefix: str, above: Ignoring | None, names: list[str], walk: Walk) -> Ignoring | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -10,14 +11,38 @@ from ...errors import MissingPackage
 
 QUIET = 400  # milliseconds without a change that end a burst of them
 LONGEST_BURST = 2000
-FIRST = 1000  # milliseconds until the first yield
+TICK = 1000  # milliseconds after which the folders themselves are looked at
+
+Identity = tuple[int, int]
 
 
 def watch_folders(folders: Sequence[str], index: Path) -> Iterator[None]:
     """Yields after each burst of changes outside the index, and once at the beginning, when changes are noticed.
 
-    A change between the caller's last look at the folders and that moment would be missed otherwise.
+    A change between the caller's last look at the folders and that moment would be missed otherwise. The system
+    notifies of the folders that were there when it was asked: after one was removed or replaced, which is a change too,
+    it is asked again as soon as all are there.
     """
+    is_told = False  # that a folder is away
+    while True:
+        seen = [_identify(folder) for folder in folders]
+        if None in seen:
+            if not is_told:
+                yield
+            is_told = True
+            time.sleep(TICK / 1000)
+            continue
+        is_told, began = False, False
+        for has_changes in _watch(folders, index):
+            if seen != [_identify(folder) for folder in folders]:
+                break
+            if has_changes or not began:
+                began = True
+                yield
+
+
+def _watch(folders: Sequence[str], index: Path) -> Iterator[bool]:
+    """Whether there were changes, after each burst of them and each tick; ends if a folder cannot be watched."""
     try:
         from watchfiles import Change, watch
     except ImportError as error:
@@ -27,16 +52,25 @@ def watch_folders(folders: Sequence[str], index: Path) -> Iterator[None]:
     def is_outside(change: Change, path: str) -> bool:
         return path != own and not path.startswith(f"{own}{os.sep}")
 
-    began = False
     bursts = watch(
         *folders,
         watch_filter=is_outside,
         debounce=LONGEST_BURST,
         step=QUIET,
-        rust_timeout=FIRST,
+        rust_timeout=TICK,
         yield_on_timeout=True,
     )
-    for changes in bursts:
-        if changes or not began:
-            began = True
-            yield
+    try:
+        for changes in bursts:
+            yield bool(changes)
+    except FileNotFoundError:  # a folder went away before it was watched
+        return
+
+
+def _identify(folder: str) -> Identity | None:
+    """What tells a folder from another in its place; None if there is none."""
+    try:
+        status = os.stat(folder)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

@@ -36,6 +36,14 @@ def test_a_file_that_changed_a_moment_ago_has_no_stamp(tmp_path: Path, monkeypat
     assert take_file(tmp_path / "a", True).stamp is not None
 
 
+def test_a_time_in_the_future_does_not_unsettle_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a").write_bytes(b"abc")
+    now = time.time()
+    os.utime(tmp_path / "a", (now + 10**6, now + 10**6))
+    monkeypatch.setattr(taking.time, "time_ns", lambda: int((now + 60) * 1e9))
+    assert take_file(tmp_path / "a", True).stamp is not None
+
+
 def test_what_is_no_file_any_more(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "folder").mkdir()

@@ -90,7 +90,13 @@ def test_gitignore_agrees_with_git(tmp_path: Path) -> None:
     assert names_in(tmp_path) == sorted(set(listed) - {".gitignore"})
 
 
-@pytest.mark.parametrize("content", [b"\xff\xfe*.md\n", b"[\n!\n\\\n", b"*" * 5000, b""])
+def test_a_gitignore_with_a_byte_order_mark(tmp_path: Path) -> None:
+    make(tmp_path, "a.md", "b.txt")
+    (tmp_path / ".gitignore").write_bytes(b"\xef\xbb\xbf*.txt\n")
+    assert names_in(tmp_path) == ["a.md"]
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe*.md\n", b"[\n!\n\\\n", b"[z-a]\n", b"*" * 5000, b""])
 def test_an_odd_gitignore(tmp_path: Path, content: bytes) -> None:
     make(tmp_path, "a.md")
     (tmp_path / ".gitignore").write_bytes(content)
@@ -114,7 +120,9 @@ def test_include_and_exclude(tmp_path: Path) -> None:
     assert reasons_in(tmp_path, exclude=("docs",)) == {"docs/": "excluded"}
 
 
-@pytest.mark.parametrize("globs", ["*.md", [1], ["a\nb"], ["x" * 2000], None, ["\ud800"]])
+@pytest.mark.parametrize(
+    "globs", ["*.md", [1], ["a\nb"], ["x" * 2000], None, ["\ud800"], ["[z-a"], ["[z-a]"], ["# a"], ["/"]]
+)
 def test_globs_that_are_none(globs: object) -> None:
     with pytest.raises(SettingError, match="include"):
         check_globs("include", globs)
@@ -123,6 +131,13 @@ def test_globs_that_are_none(globs: object) -> None:
 def test_the_index_itself_is_left_out(tmp_path: Path) -> None:
     make(tmp_path, "a.md", "x.ast/manifest.json")
     assert names_in(tmp_path, index=tmp_path / "x.ast") == ["a.md"]
+
+
+def test_other_indexes_are_left_out(tmp_path: Path) -> None:
+    make(tmp_path, "a.md", "web/manifest.json", "web/b.md", "deep/copy.ast/segment-000001/numbers.json")
+    (tmp_path / "deep" / "copy.ast" / "manifest.json").write_text('{"crc32": 1, "content": "{}"}')
+    assert names_in(tmp_path) == ["a.md", "web/b.md", "web/manifest.json"]
+    assert reasons_in(tmp_path) == {"deep/copy.ast/": "index"}
 
 
 def test_names_that_are_not_utf8_or_have_newlines(tmp_path: Path) -> None:
