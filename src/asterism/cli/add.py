@@ -16,7 +16,7 @@ from .folder_files import (
     sync_folders,
 )
 from .index import check_files, print_report
-from .inputs import CheckedInputs, check_inputs, split_inputs
+from .inputs import CheckedInputs, check_inputs, list_ordinary_files, split_inputs
 from .options import Folder, Inputs, Json, Model, Quiet, Wait, describe_option
 from .output import print_note
 from .progress import show_progress
@@ -51,6 +51,7 @@ def add(
     from ..retriever import Retriever
     from ..retriever.jobs import is_unfinished
     from ..retriever.syncing.ownership import find_stale_ids
+    from ..retriever.syncing.single_files import check_single_files, remember_single_files
 
     begin = time.perf_counter()
     if update and skip_existing:
@@ -60,6 +61,8 @@ def add(
             raise InputError(f"{folder} is not finished: run the same `asterism index` again, then add")
         existing = () if update or skip_existing else retriever
         sources, folders = split_inputs(inputs)
+        single = list_ordinary_files(sources)
+        check_single_files(retriever.collection, single)
         wishes = make_wishes(include, exclude, chunk_tokens, overlap)
         with check_inputs(sources, quiet, existing, wishes.chunking) as documents:
             if folders:
@@ -69,6 +72,7 @@ def add(
             stale = find_stale_ids(retriever.collection, documents.passages) if update else []
             if stale:
                 retriever.delete(stale, wait=wait)
+            remember_single_files(retriever.collection, single, wait)
             done = _count(counts, len(stale), len(documents) - counts.total, files)
             print_report(retriever, begin, as_json, quiet, done, files)
 

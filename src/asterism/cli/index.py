@@ -20,7 +20,7 @@ from .folder_files import (
     print_files,
     sync_folders,
 )
-from .inputs import CheckedInputs, check_inputs, split_inputs
+from .inputs import CheckedInputs, check_inputs, list_ordinary_files, split_inputs
 from .options import Inputs, Json, Quiet, describe_option
 from .output import format_megabytes, print_json, print_note
 from .progress import show_progress
@@ -109,6 +109,7 @@ def index(
 ) -> None:
     """Create an index of documents. After an interruption, the same command goes on where it stopped."""
     from ..models.registry import DEFAULT
+    from ..retriever.syncing.single_files import remember_single_files
     from ..settings import EncoderSettings, TermCounting, TokenBuild
 
     settings = {
@@ -127,6 +128,7 @@ def index(
             check_files(folders, wishes, to, strict)
         chosen = DEFAULT if model is None else model
         with open_or_resume(to, inputs, chosen, settings, wishes.chunking) as retriever:
+            remember_single_files(retriever.collection, list_ordinary_files(sources))
             files = fill_index(retriever, documents, quiet, folders, wishes)
             print_report(retriever, begin, as_json, quiet, files=files)
 

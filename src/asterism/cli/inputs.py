@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 MOST_STDIN = 1 << 26  # bytes of a query
+BEIR_CORPUS, BEIR_OTHERS = {"corpus.jsonl", "corpus.jsonl.gz"}, {"queries.jsonl", "queries.jsonl.gz", "qrels"}
 
 
 def parse_filter(text: str | None) -> dict[str, Any] | None:
@@ -59,13 +60,42 @@ def read_stdin() -> str:
 
 
 def split_inputs(inputs: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Inputs of documents, and folders of ordinary files; a folder with a corpus.jsonl is one of documents."""
+    """Inputs of documents, and folders of ordinary files; a folder in BEIR's layout is one of documents."""
     folders = [given for given in inputs if os.path.isdir(given) and not _is_beir(given)]
-    return [given for given in inputs if given not in folders], folders
+    sources = [given for given in inputs if given not in folders]
+    for file in list_ordinary_files(sources):
+        real = Path(os.path.realpath(file))
+        if folder := next((one for one in folders if real.is_relative_to(os.path.realpath(one))), None):
+            raise InputError(f"{file} lies in {folder}, which was given too, expected each file once: leave it out")
+    return sources, folders
+
+
+def list_ordinary_files(sources: Sequence[str]) -> list[str]:
+    """Those that are read in passages."""
+    from ..documents.reading import is_ordinary_file
+
+    return [given for given in sources if not _is_stdin(given) and is_ordinary_file(given)]
 
 
 def _is_beir(folder: str) -> bool:
-    return any(os.path.lexists(os.path.join(folder, name)) for name in ("corpus.jsonl", "corpus.jsonl.gz"))
+    """Whether it has a corpus and queries, judgements or nothing else: any folder may have a file called corpus."""
+    names = set(_list_visible(folder))
+    return bool(names & BEIR_CORPUS) and (bool(names & BEIR_OTHERS) or names <= BEIR_CORPUS)
+
+
+def _tell_beir(folder: str, quiet: bool) -> None:
+    """Say that other files of a folder in BEIR's layout are not read."""
+    if others := set(_list_visible(folder)) - BEIR_CORPUS - BEIR_OTHERS:
+        shown = ", ".join(sorted(others)[:3]) + (", …" if len(others) > 3 else "")
+        print_note(f"{folder}: read as a BEIR folder, its corpus.jsonl alone; left out: {shown}", quiet)
+
+
+def _list_visible(folder: str) -> list[str]:
+    """The names in a folder that are not hidden; none if it cannot be read, which is told when it is."""
+    try:
+        return [name for name in os.listdir(folder) if not name.startswith(".")]
+    except OSError:
+        return []
 
 
 class CheckedInputs:
@@ -80,6 +110,8 @@ class CheckedInputs:
         self, inputs: Sequence[str], folder: Path, existing: Container[str] = (), chunking: Chunking | None = None
     ) -> None:
         """The first pass. Ids in `existing` are refused; `folder` is for copies of stdin and pipes."""
+        from ..documents.folders.names import split_passage_id
+
         if sum(map(_is_stdin, inputs)) > 1:
             raise InputError("- was given twice, expected it once: stdin can be read only once")
         self._chunking = chunking
@@ -92,6 +124,8 @@ class CheckedInputs:
                 raise DocumentError(f"{where}: the id {document.id!r} came before, expected each once: nothing changed")
             if document.id in existing:
                 advice = "use --update to replace it, or --skip-existing"
+                if split_passage_id(document.id)[0] in self.passages:
+                    advice = "use --update if it is the same file; for another of this name, sync its folder"
                 raise DocumentError(f"{where}: the index has the id {document.id!r} already: {advice}")
             seen.add(document.id)
         if inputs and not seen:
@@ -188,6 +222,8 @@ def check_inputs(
     with tempfile.TemporaryDirectory(prefix="asterism-") as folder:
         with show_waiting("reading the input", quiet):
             found = CheckedInputs(inputs, Path(folder), existing, chunking)
+        for given in filter(os.path.isdir, inputs):
+            _tell_beir(given, quiet)
         for file, encoding in found.encodings.items():
             print_note(f"{file}: read as {encoding}", quiet)
         yield found

@@ -31,10 +31,15 @@ class SingleFile:
         return [(f"{self.path}:{one.metadata.get('lines', [1])[0]}", one) for one in self.documents]
 
 
+def name_single_file(path: PathLike) -> str:
+    """The name that a file has in an index: without its folder, escaped."""
+    return escape_name(os.path.basename(os.fspath(path)))
+
+
 def read_single_file(path: PathLike, chunking: Chunking | None = None) -> SingleFile:
     """Read a file of any format; the path may be a link. A file that cannot be read is a DocumentError."""
     given = os.fspath(path)
-    name = escape_name(os.path.basename(given))
+    name = name_single_file(given)
     try:
         taken = take_file(Path(os.path.realpath(path)), find_format(name) is not None)
         if taken.is_binary:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.unit.cli.running import ids, run
+from tests.unit.cli.running import CORPUS, IDS, beir, ids, jsonl, run
 
 WORDS = ("--views", "lexical")
 
@@ -80,3 +80,20 @@ def test_twenty_of_seven_documents_are_seven(tmp_path: Path) -> None:
     assert run("index", notes, "--to", tmp_path / "x.ast", *WORDS, "-q").code == 0
     ran = run("search", tmp_path / "x.ast", "fox", "-k", 20)
     assert (ran.code, ran.out.count("\n"), ran.err) == (0, 7, "")
+
+
+def test_a_folder_that_also_has_a_corpus_is_one_of_files(tmp_path: Path) -> None:
+    mixed = jsonl(tmp_path / "mixed" / "corpus.jsonl", CORPUS).parent
+    (mixed / "a.md").write_text("a fox")
+    assert run("index", mixed, "--to", tmp_path / "x.ast", "--views", "lexical", "-q").code == 0
+    assert {id.partition("#")[0] for id in ids(tmp_path / "x.ast")} == {"mixed/a.md", "mixed/corpus.jsonl"}
+
+
+def test_a_beir_folder_is_told(tmp_path: Path) -> None:
+    (made,) = beir(tmp_path)
+    folder = Path(str(made))
+    (folder / "qrels").mkdir()
+    (folder / "a.md").write_text("a fox")
+    ran = run("index", folder, "--to", tmp_path / "x.ast", "--views", "lexical")
+    assert ran.err.startswith(f"{folder}: read as a BEIR folder, its corpus.jsonl alone; left out: a.md\n")
+    assert set(ids(tmp_path / "x.ast")) == IDS

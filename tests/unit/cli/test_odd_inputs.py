@@ -78,6 +78,7 @@ def test_an_unreadable_file(made: Path, tmp_path: Path) -> None:
 def test_a_beir_folder_whose_corpus_is_no_file(kind: str, name: str, made: Path, tmp_path: Path) -> None:
     """The texts beside it are not what was meant."""
     (tmp_path / "README.md").write_text("about")
+    (tmp_path / "qrels").mkdir()
     KINDS[kind][0](tmp_path / name)
     assert_refused(run("add", made, tmp_path), rf"{name}:1: cannot be read")
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from asterism import Retriever, read_documents
 from asterism.cli.inputs import CheckedInputs
 from tests.unit.cli.running import ids, jsonl, run
 from tests.unit.results.conftest import Validate
@@ -41,6 +42,49 @@ def test_a_file_is_replaced_as_a_whole(index: Path, tmp_path: Path, validate: Va
     assert run("search", index, "animal3 animal2").out.count("\n") == 1
     (done,) = run("add", index, tmp_path / "a.md", "--update", "--json").lines()
     assert (done["replaced"], done["removed"]) == (1, 0)
+
+
+def test_a_file_of_a_folder_is_not_added_again(tmp_path: Path) -> None:
+    (tmp_path / "n" / "deep").mkdir(parents=True)
+    (tmp_path / "n" / "a.txt").write_text("a fox")
+    assert run("index", tmp_path / "n", "--to", tmp_path / "x.ast", *WORDS, "-q").code == 0
+    new = tmp_path / "n" / "deep" / "new.txt"
+    new.write_text("a hen")
+    (tmp_path / "link.txt").symlink_to(new)
+    for given in (new, tmp_path / "link.txt"):
+        ran = run("add", tmp_path / "x.ast", given)
+        assert (ran.code, ran.err.count("\n")) == (2, 1)
+        assert "lies in the folder 'n' of the index, expected other files: `asterism sync DIR`" in ran.err
+    assert run("index", tmp_path / "n", new, "--to", tmp_path / "y.ast", *WORDS).err.count("given too") == 1
+    assert not (tmp_path / "y.ast").exists()
+    assert ids(tmp_path / "x.ast") == ["n/a.txt#1"]
+
+
+@pytest.mark.parametrize("option", [[], ["--update"], ["--skip-existing"]])
+def test_another_file_of_the_same_name_replaces_none(tmp_path: Path, option: list[str]) -> None:
+    first, second = tmp_path / "pa" / "README.md", tmp_path / "pb" / "README.md"
+    for file in (first, second):
+        file.parent.mkdir()
+        file.write_text(f"about {file.parent.name}")
+    index = tmp_path / "x.ast"
+    assert run("index", first, "--to", index, *WORDS, "-q").code == 0
+    ran = run("add", index, second, *option)
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert f"the index has {first}, expected one file of a name: give their folders" in ran.err
+    assert run("search", index, "pa").out.count("README.md#1") == 1
+    first.unlink()  # moved
+    assert run("add", index, second, "--update", "-q").code == 0
+    first.write_text("about pa")
+    assert f"the index has {second}" in run("add", index, first, "--update").err
+
+
+def test_advice_if_it_is_not_known_where_a_file_was(tmp_path: Path) -> None:
+    """As in an index of an earlier version, or one that was made in Python."""
+    (tmp_path / "a.md").write_text("a fox")
+    with Retriever.create(tmp_path / "x.ast", views=["lexical"]) as made:
+        made.add(read_documents(tmp_path / "a.md"))
+    ran = run("add", tmp_path / "x.ast", tmp_path / "a.md")
+    assert "use --update if it is the same file; for another of this name, sync its folder" in ran.err
 
 
 def test_two_files_of_the_same_name(tmp_path: Path) -> None:
