@@ -64,7 +64,7 @@ def test_k1_and_b_are_kept(corpus: Path, models: Path, tmp_path: Path) -> None:
     (info,) = run("info", made, "--json").lines()
     assert (info["k1"], info["b"]) == (1.5, 0)
     with Retriever.open(made) as opened:
-        assert opened.collection.views().counting == TermCounting(k1=1.5, b=0, language="none")
+        assert opened.collection.views().counting == TermCounting(k1=1.5, b=0)
 
 
 def test_k1_and_b_have_the_defaults_that_the_help_says(worded: Path, full: Path) -> None:

@@ -10,7 +10,8 @@ from ...settings import TokenSearch
 PROBES = 16
 PROBES_MANY = 32  # for XTR, which scores only probed tokens, and for k above 100
 CANDIDATES = 1024
-RETRIEVED = 4096
+MOST_RETRIEVED = 4096
+RETRIEVED_SHARE = 3  # one in so many of the tokens in the probed lists
 
 
 def count_warp_tokens(tokens: int, centroids: int, k: int) -> int:
@@ -28,18 +29,29 @@ def count_default_candidates(k: int, documents: int) -> int:
     return max(CANDIDATES, 16 * k, 8 * math.isqrt(documents))
 
 
+def count_default_retrieved(probes: int, tokens: int, centroids: int) -> int:
+    """XTR's k': a part of the tokens in the probed lists, because the least similar one in them says little about others.
+
+    If all lists are probed, all tokens up to a limit.
+    """
+    if probes >= centroids:
+        return MOST_RETRIEVED
+    return max(1, min(MOST_RETRIEVED, probes * tokens // centroids // RETRIEVED_SHARE))
+
+
 def fill_in_defaults(settings: TokenSearch, k: int, documents: int, tokens: int, centroids: int) -> dict[str, Any]:
     """The settings with zeros replaced by defaults; candidates, refine and rescore are at least k."""
+    probes = settings.probes or (PROBES_MANY if settings.method == "xtr" or k > 100 else PROBES)
     candidates = max(settings.candidates or count_default_candidates(k, documents), settings.refine, k)
     return {
         "method": settings.method,
-        "probes": settings.probes or (PROBES_MANY if settings.method == "xtr" or k > 100 else PROBES),
+        "probes": probes,
         "candidates": candidates,
         "refine": max(settings.refine or candidates // 2, k),
         "confidence": float(settings.confidence),
         "rescore": max(settings.rescore or 2 * k, k),
         "imputation": settings.imputation,
-        "retrieved": settings.retrieved or RETRIEVED,
+        "retrieved": settings.retrieved or count_default_retrieved(probes, tokens, centroids),
         "cluster_tokens": settings.cluster_tokens or count_warp_tokens(tokens, centroids, k),
         "length_penalty": settings.length_penalty,
         "threads": settings.threads,
