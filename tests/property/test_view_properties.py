@@ -79,9 +79,10 @@ class Truth:
         values = np.stack([one.terms for one in documents]).astype(np.float64)
         self.bound = 1.0
         if counted:
-            frequencies = (values > 0).sum(axis=0)
-            weights = weights * np.log(1 + (len(documents) - frequencies + 0.5) / (frequencies + 0.5))
-            lengths = values.sum(axis=1) / max(1.0, values.sum() / len(documents))
+            living = values[[one.alive for one in documents]]
+            frequencies = (living > 0).sum(axis=0)
+            weights = weights * np.log(1 + (len(living) - frequencies + 0.5) / (frequencies + 0.5))
+            lengths = values.sum(axis=1) / max(1.0, living.sum() / max(1, len(living)))
             values = values * (K1 + 1) / (values + (K1 * (1 - B + B * lengths))[:, None])
             self.bound = max(1e-9, (K1 + 1) * weights.sum())
         self.lexical = values @ weights

@@ -30,7 +30,7 @@ def count_default_candidates(k: int, documents: int) -> int:
 
 
 def count_default_retrieved(probes: int, tokens: int, centroids: int) -> int:
-    """XTR's k': a part of the tokens in the probed lists, because the least similar one in them says little about others.
+    """XTR's k': a part of the tokens in the probed lists, because the least similar one in them says little.
 
     If all lists are probed, all tokens up to a limit.
     """
