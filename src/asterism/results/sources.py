@@ -7,13 +7,14 @@ from typing import Any
 
 
 def name_source(metadata: Mapping[str, Any]) -> str:
-    """The file and the place: "notes/a.md:12–30", "report.pdf, p. 4"; empty if the document is not from a file."""
-    file, lines, page = metadata.get("file"), metadata.get("lines"), metadata.get("page")
+    """The file and the place: "notes/a.md:12–30", "report.pdf, p. 4", "a.xlsx, People:2"; empty if there is no file."""
+    file, lines, page, sheet = (metadata.get(key) for key in ("file", "lines", "page", "sheet"))
     if not isinstance(file, str) or type(metadata.get("place")) is not int:
         return ""
     if type(page) is int:
         return f"{file}, p. {page}"
     if isinstance(lines, list) and len(lines) == 2 and all(type(line) is int for line in lines):
         first, last = lines
-        return f"{file}:{first}" if first == last else f"{file}:{first}–{last}"
+        inside = f"{file}, {sheet}" if isinstance(sheet, str) else file
+        return f"{inside}:{first}" if first == last else f"{inside}:{first}–{last}"
     return file
