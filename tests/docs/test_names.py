@@ -82,6 +82,7 @@ def test_what_does_not_exist_is_noticed() -> None:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_targets_exist(document: Path) -> None:
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
+    targets |= {f"experiments-{script.parent.name}" for script in (ROOT / "experiments").glob("*/run.py")}
     text = document.read_text(encoding="utf-8")
     code = [*INLINE.findall(FENCE.sub("", text)), *FENCE.findall(text), *re.findall(r"^    (.*)$", text, re.M)]
     for target in TARGET.findall("\n".join(code)):
