@@ -1,4 +1,6 @@
-"""The golden indexes: one folder for each format version, with the results of searches when it was written.
+"""The golden indexes: one folder for each format version, with the results of searches.
+
+Results are those of the version that wrote it, but for BM25: deleted documents do not count in its statistics any more.
 
 python -m tests.golden.index_files     writes the newest; older ones are kept as they are
 """
