@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from asterism import Retriever
+from asterism import Retriever, SyncReport
 
 Content = dict[str, tuple[str, str, Any]]
 
@@ -20,3 +20,8 @@ def content_afresh(path: Path, *folders: Path, **settings: Any) -> Content:
     with Retriever.create(path, views=["lexical"]) as fresh:
         fresh.sync(folders, **settings)
         return content_of(fresh)
+
+
+def counts(report: SyncReport) -> tuple[int, int, int, int]:
+    """Read, replaced, unchanged, removed files."""
+    return report.read, report.replaced, report.unchanged, report.removed

@@ -6,13 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from asterism import Document, Retriever, SyncReport
+from asterism import Document, Retriever
 
-from .contents import content_afresh, content_of
-
-
-def counts(report: SyncReport) -> tuple[int, int, int, int]:
-    return report.read, report.replaced, report.unchanged, report.removed
+from .contents import content_afresh, content_of, counts
 
 
 def change_and_remove(notes: Path) -> None:
