@@ -86,6 +86,9 @@ def main() -> None:
             add(f"{UNTRAINED} to {count}", seed, fewer)
         for count in counts if seed == first else [settings["headline"]]:
             add(f"{LEARNED} to {count}", seed, encode(train_pooled(seed, count)))
+    longer, headline = settings["longer"], settings["headline"]
+    kind = f"{longer['model.document_length']} tokens, {LEARNED} to {headline}"
+    add(kind, first, encode(train_pooled(first, headline, **longer)))
     add(f"full matrix to {full}", first, encode(train_pooled(first, full, **{"model.pooling": "full"})))
     draw_plots([plot_counts(found, first)], experiment.folder / "counts.png")
     names = [test.name for test in tests]
