@@ -18,6 +18,7 @@ AsterismError
 ├── TrainingError       a training run cannot go on
 ├── ScorerError         a scorer failed on a query and a text
 ├── MissingPackage      an optional package is needed
+├── DiskFull            a file outside an index cannot be written, because the disk has no room
 └── IndexFolderError    the folder cannot be used
     ├── IndexExists     the path is taken
     ├── NotAnIndex      nothing that asterism wrote
@@ -180,6 +181,12 @@ class MissingPackage(AsterismError):
     """An optional package is not installed."""
 
     code = "missing-package"
+
+
+class DiskFull(AsterismError):
+    """The disk has no room for a file that is no part of an index."""
+
+    code = "disk-full"
 
 
 class IndexFolderError(_QuotingError):

@@ -109,6 +109,11 @@ class CatalogReader:
         for row in self._connection.execute(found, (prefix, find_end(prefix))):
             yield str(row[0]), read_fact(row, self.path)
 
+    def iterate_fact_names(self, prefix: str) -> Iterator[str]:
+        """The names of stored objects that begin with a prefix, in their order; reads no objects."""
+        found = "SELECT name FROM facts WHERE name >= ? AND name < ? ORDER BY name"
+        return (str(row[0]) for row in self._connection.execute(found, (prefix, find_end(prefix))))
+
     def iterate_ids(self, prefix: str) -> Iterator[str]:
         """The ids that begin with a prefix, in their order; reads no texts."""
         found = "SELECT id FROM documents WHERE id >= ? AND id < ? ORDER BY id"

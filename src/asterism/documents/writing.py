@@ -10,7 +10,7 @@ from types import ModuleType
 
 from ..errors import DocumentError, InputError, MissingPackage
 from ..files.bounded_lines import LONGEST_LINE
-from ..files.whole_files import check_target, open_whole_file, stream_whole_file
+from ..files.whole_files import check_target, name_failures, open_whole_file, stream_whole_file
 from .document import Document
 
 GZIP = 31  # zlib's number for its largest window in a gzip file, which then has no name and no time
@@ -45,14 +45,15 @@ def write_parquet(path: Path, documents: Iterable[Document]) -> int:
     arrow = _load_pyarrow()
     schema = arrow.schema([(name, arrow.string()) for name in ("_id", "title", "text", "metadata")])
     counted = _Counted(documents)
-    try:
-        with open_whole_file(path) as file, arrow.parquet.ParquetWriter(file, schema) as writer:
-            for rows in _split(counted):
-                records = [_to_record(document) for document in rows]
-                records = [{**record, "metadata": _to_json(record["metadata"])} for record in records]
-                writer.write_table(arrow.Table.from_pylist(records, schema))
-    except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror or error}): choose another path") from error
+    with (
+        open_whole_file(path) as file,
+        name_failures(path),
+        arrow.parquet.ParquetWriter(file, schema) as writer,
+    ):
+        for rows in _split(counted):
+            records = [_to_record(document) for document in rows]
+            records = [{**record, "metadata": _to_json(record["metadata"])} for record in records]
+            writer.write_table(arrow.Table.from_pylist(records, schema))
     return counted.count
 
 

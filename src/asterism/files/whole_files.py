@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -9,8 +10,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from ..errors import InputError
+from ..errors import DiskFull, InputError
 from .regular_files import create_file
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 WriteLines = Callable[[Iterable[bytes]], None]
 
@@ -34,7 +37,7 @@ def stream_whole_file(path: str | os.PathLike[str]) -> Iterator[WriteLines]:
     with open_whole_file(path) as file:
 
         def write(lines: Iterable[bytes]) -> None:
-            with _name_failures(Path(path)):
+            with name_failures(Path(path)):
                 file.writelines(lines)
 
         yield write
@@ -44,17 +47,17 @@ def stream_whole_file(path: str | os.PathLike[str]) -> Iterator[WriteLines]:
 def open_whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Yield a stream to write to; the file appears when the block ends, and not at all if it raises.
 
-    Failures to make or to place it are InputErrors that name the file.
+    Failures to make or to place it are InputErrors that name the file, or DiskFull.
     """
     target = Path(path)
     temporary = target.parent / f".{target.name}.new-{os.getpid()}"
     check_target(target)
-    with _name_failures(target):
+    with name_failures(target):
         temporary.unlink(missing_ok=True)
         file = create_file(temporary)
     try:
         yield file
-        with _name_failures(target):
+        with name_failures(target):
             file.close()
             os.replace(temporary, target)
     finally:
@@ -73,9 +76,11 @@ def check_target(path: str | os.PathLike[str]) -> None:
 
 
 @contextmanager
-def _name_failures(target: Path) -> Iterator[None]:
-    """Name the file that could not be written."""
+def name_failures(target: Path) -> Iterator[None]:
+    """Name the file that could not be written; only a full disk is not the fault of its path."""
     try:
         yield
     except OSError as error:
+        if error.errno in FULL:
+            raise DiskFull(f"{target} cannot be written ({error.strerror}): make room, then try again") from error
         raise InputError(f"{target} cannot be written ({error.strerror}): choose another path") from error

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +14,8 @@ from ..collection.filters import Condition, is_fulfilled
 from ..documents.document import Document
 from ..documents.writing import choose_writer
 from ..errors import InputError
-from ..storage.faults import unwritable
 from ..storage.folders import make_folder_beside
 from .checks import check_outside
-
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def export_documents(collection: Collection, target: Path, filter: Mapping[str, Any] | None = None) -> int:
@@ -33,22 +28,10 @@ def export_documents(collection: Collection, target: Path, filter: Mapping[str, 
     check_outside(target, collection.path)
     if os.path.lexists(target):
         raise InputError(f"{target} exists already, expected a new file: choose another path, or remove it first")
-    with make_folder_beside(target) as folder, _tell_full_disk(target):
+    with make_folder_beside(target) as folder:
         with collection.reading() as reader:
             reader.copy_to(folder)
         return write(target, _read(folder, condition))
-
-
-@contextmanager
-def _tell_full_disk(target: Path) -> Iterator[None]:
-    """A disk without room is no wrong use."""
-    try:
-        yield
-    except InputError as error:
-        cause = error.__cause__
-        if isinstance(cause, OSError) and cause.errno in FULL:
-            raise unwritable(target, cause) from cause
-        raise
 
 
 def _read(folder: Path, condition: Condition | None) -> Iterator[Document]:

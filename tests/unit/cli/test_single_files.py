@@ -60,6 +60,24 @@ def test_a_file_of_a_folder_is_not_added_again(tmp_path: Path) -> None:
     assert ids(tmp_path / "x.ast") == ["n/a.txt#1"]
 
 
+def test_a_folder_takes_over_its_single_files(index: Path, tmp_path: Path, validate: Validate) -> None:
+    """Nothing is there twice, and files that the folder leaves out stay."""
+    (tmp_path / "n").mkdir()
+    (tmp_path / "n" / "b.md").write_text("A goat.")
+    assert run("add", index, tmp_path / "n" / "b.md", "-q").code == 0
+    assert set(ids(index)) == {"a.md#1", "a.md#2", "a.md#3", "a.md#4", "table.csv#1", "b.md#1"}
+    folder = tmp_path.name
+    (done,) = run("sync", index, tmp_path, "--exclude", "*.csv", "--json").lines()
+    validate("command-sync", done)
+    assert (done["read"], done["passages_removed"]) == (2, 5)
+    there = {f"{folder}/a.md#{i}" for i in range(1, 5)} | {f"{folder}/n/b.md#1", "table.csv#1"}
+    assert set(ids(index)) == there
+    assert run("sync", index, "--json").lines()[0]["unchanged"] == 2
+    assert set(ids(index)) == there
+    with Retriever.open(index) as retriever:
+        assert retriever.collection.facts("file:a.md") == {}
+
+
 @pytest.mark.parametrize("option", [[], ["--update"], ["--skip-existing"]])
 def test_another_file_of_the_same_name_replaces_none(tmp_path: Path, option: list[str]) -> None:
     first, second = tmp_path / "pa" / "README.md", tmp_path / "pb" / "README.md"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asterism.errors import InputError
+from asterism.errors import DiskFull, InputError
 from asterism.files import bounded_lines, whole_files
 from asterism.results import read_trec_run, write_trec_run
 from asterism.results.trec_runs import stream_trec_run
@@ -101,7 +101,7 @@ def test_an_error_between_parts_leaves_nothing_and_is_not_changed(tmp_path: Path
 @pytest.mark.parametrize("documents", [1, 10_000])  # it fails when the file is closed, and before
 def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, documents: int) -> None:
     monkeypatch.setattr(whole_files, "create_file", create_on_full_disk)
-    with pytest.raises(InputError, match=r"x\.run cannot be written \(No space left on device\)"):
+    with pytest.raises(DiskFull, match=r"x\.run cannot be written \(No space left on device\)"):
         write_trec_run(tmp_path / "x.run", {"q": {f"d{i}": 1.0 for i in range(documents)}}, "t")
     assert not list(tmp_path.iterdir())
 

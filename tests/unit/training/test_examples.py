@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given
 
-from asterism.errors import InputError
+from asterism.errors import DiskFull, InputError
 from asterism.files import whole_files
 from asterism.training.examples import (
     Example,
@@ -175,7 +175,7 @@ def test_what_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / "x.jsonl").write_text(GOOD)
     if os.path.exists("/dev/full"):
         monkeypatch.setattr(whole_files, "create_file", create_on_full_disk)
-        with pytest.raises(InputError, match=r"x\.jsonl cannot be written \(No space left on device\)"):
+        with pytest.raises(DiskFull, match=r"x\.jsonl cannot be written \(No space left on device\)"):
             write_training_set(training, tmp_path / "x.jsonl")
     assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("x.jsonl", GOOD)]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,11 +13,9 @@ from ...documents.folders.selecting import Selection
 from ...errors import InputError
 from .memory import KnownFolder
 from .naming import name_folder, overlap
-from .places import PathLike, find_place, find_real_folder, is_moved_to, see_from_index
+from .places import FilesOf, PathLike, find_place, find_real_folder, is_moved_to, see_from_index
 
 REMOVE = "run `asterism sync DIR FOLDER --remove` to remove its files from the index"
-
-FilesOf = Callable[[KnownFolder], Iterable[str]]  # the full names of a folder's files in the index
 
 
 @dataclass(frozen=True)
@@ -66,11 +64,11 @@ def choose_folders(
     """The given folders, or all that the index has; each must be there."""
     if not given and not known:
         raise InputError("the index has no folders yet, expected some to sync: asterism sync DIR FOLDER…")
-    choosing = _Choosing(known, index)
+    choosing = _Choosing(known, index, files_of)
     if not given:
         choosing.take_all()
     for path in dict.fromkeys(find_real_folder(one, known) for one in given):
-        choosing.take(path, files_of)
+        choosing.take(path)
     chosen = tuple(replace(one, folder=wishes.apply(one.folder)) for one in choosing.chosen)
     return Choice(chosen, tuple(folder.path for folder in choosing.missing.values()))
 
@@ -78,14 +76,15 @@ def choose_folders(
 class _Choosing:
     """Matches paths with the folders that an index has, wherever these are now."""
 
-    def __init__(self, known: Sequence[KnownFolder], index: Path) -> None:
+    def __init__(self, known: Sequence[KnownFolder], index: Path, files_of: FilesOf) -> None:
         self._index = index
+        self._files_of = files_of
         self._before = {folder.name: folder for folder in known}
         self._places: dict[str, Path] = {}  # by name, of folders that are there
         self.missing = {folder.name: folder for folder in known}
         self.chosen: list[ChosenFolder] = []
         for folder in known:
-            if (place := find_place(folder, index)) is not None:
+            if (place := find_place(folder, index, files_of)) is not None:
                 self._places[folder.name] = place
                 del self.missing[folder.name]
 
@@ -98,11 +97,11 @@ class _Choosing:
         for name, path in self._places.items():
             self._choose(path, self._before[name])
 
-    def take(self, path: Path, files_of: FilesOf) -> None:
+    def take(self, path: Path) -> None:
         """The folder at a real path: one of the index, one that was moved there, or a new one."""
         name = next((name for name, place in self._places.items() if place == path), None)
         if name is None:
-            moved = (folder for folder in self.missing.values() if is_moved_to(path, folder, files_of(folder)))
+            moved = (folder for folder in self.missing.values() if is_moved_to(path, folder, self._files_of(folder)))
             folder = next(moved, None) or KnownFolder(name_folder(path, list(self._before)), escape_path(path))
             self.missing.pop(folder.name, None)
             name = self._before.setdefault(folder.name, folder).name
@@ -131,14 +130,16 @@ class _Choosing:
             raise InputError(f"{inner} lies in {outer}, so that its files would be there twice: {advice}")
 
 
-def find_known_folders(given: Sequence[PathLike], known: Sequence[KnownFolder], index: Path) -> list[KnownFolder]:
+def find_known_folders(
+    given: Sequence[PathLike], known: Sequence[KnownFolder], index: Path, files_of: FilesOf
+) -> list[KnownFolder]:
     """Folders that the index has, by path or else by name; they need not exist any more."""
     found = []
     for one in given:
         real = os.path.realpath(one)
         paths = {os.fspath(one), escape_path(real), escape_path(os.path.abspath(one))}
         matching = [folder for folder in known if folder.path in paths]
-        matching = matching or [folder for folder in known if find_place(folder, index) == Path(real)]
+        matching = matching or [folder for folder in known if find_place(folder, index, files_of) == Path(real)]
         matching = matching or [folder for folder in known if folder.name == os.fspath(one).rstrip("/")]
         if not matching:
             listed = ", ".join(repr(folder.path) for folder in known) or "none, it has no folders"

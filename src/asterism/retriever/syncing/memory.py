@@ -95,40 +95,51 @@ class KnownFile:
 
 
 @dataclass(frozen=True)
+class SingleFile:
+    """A file of a folder that was added by its own name, before the folder was: that name, and its passages' ids."""
+
+    name: str
+    ids: Sequence[str]
+
+
+@dataclass(frozen=True)
 class FolderMemory:
     """What the index has of one folder.
 
     files: by full name, None for a fact that is not as expected · held: stem -> places of the passages in the index.
     foreign: ids that begin like those of the folder, of documents that are no passages of its files.
+    singles: stem -> what the index has of the file besides.
     """
 
     files: Mapping[str, KnownFile | None] = field(default_factory=dict)
     held: Mapping[str, Sequence[int]] = field(default_factory=dict)
     foreign: AbstractSet[str] = frozenset()
+    singles: Mapping[str, SingleFile] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, reader: CatalogReader, name: str) -> FolderMemory:
+    def read(cls, reader: CatalogReader, name: str, singles: Mapping[str, SingleFile]) -> FolderMemory:
         """Of the folder with this name."""
         facts = reader.iterate_facts(f"{FILE}{name}/")
         files = {found.removeprefix(FILE): KnownFile.from_fact(fact) for found, fact in facts}
         passages = {make_stem(file): known.passages for file, known in files.items() if known is not None}
-        return cls(files, *sort_ids(reader, reader.iterate_ids(f"{name}/"), passages))
+        return cls(files, *sort_ids(reader, reader.iterate_ids(f"{name}/"), passages), singles)
 
     def find_ids(self, stem: str) -> list[str]:
         """The ids of the passages that the index has of a file."""
-        return [f"{stem}#{place}" for place in self.held.get(stem, ())]
+        single = self.singles.get(stem)
+        return [f"{stem}#{place}" for place in self.held.get(stem, ())] + list(single.ids if single else ())
 
     def recall(self, file: str, chunking: Chunking) -> KnownFile | None:
         """What is known of a file, if the index has exactly its passages, cut in this way."""
-        known = self.files.get(file)
-        if known is None or known.chunking != chunking or len(self.held.get(make_stem(file), ())) != known.passages:
+        known, stem = self.files.get(file), make_stem(file)
+        if known is None or known.chunking != chunking or stem in self.singles:
             return None
-        return known
+        return known if len(self.held.get(stem, ())) == known.passages else None
 
 
 def list_files(reader: CatalogReader, folder: KnownFolder) -> list[str]:
     """The full names of the files that the index remembers of a folder."""
-    return [name.removeprefix(FILE) for name, _ in reader.iterate_facts(f"{FILE}{folder.name}/")]
+    return [name.removeprefix(FILE) for name in reader.iterate_fact_names(f"{FILE}{folder.name}/")]
 
 
 def read_folders(reader: CatalogReader) -> list[KnownFolder]:

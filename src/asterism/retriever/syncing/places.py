@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from ...documents.folders.names import escape_path, unescape_name
@@ -11,20 +11,20 @@ from ...errors import InputError
 from .memory import KnownFolder
 
 PathLike = str | os.PathLike[str]
+FilesOf = Callable[[KnownFolder], Iterable[str]]  # the full names of a folder's files in the index
 
 
-def find_place(folder: KnownFolder, index: Path) -> Path | None:
+def find_place(folder: KnownFolder, index: Path, files_of: FilesOf) -> Path | None:
     """The real path of a folder that the index has; None if it is gone.
 
-    If it is not where it was, it is where it was as seen from the index, if that was moved too.
+    If the index was moved or copied, it is the folder that is where it was as seen from the index: the first one may
+    still exist, but then the folder was copied too.
     """
-    here = os.path.realpath(index)
-    beside = [os.path.join(here, unescape_name(folder.from_index))] if folder.from_index else []
-    for path in (unescape_name(folder.path), *beside):
-        real = os.path.realpath(path)
-        if os.path.isdir(real):
-            return Path(real)
-    return None
+    paths = [os.path.realpath(unescape_name(folder.path))]
+    if folder.from_index and see_from_index(Path(paths[0]), index) != folder.from_index:
+        beside = os.path.realpath(os.path.join(os.path.realpath(index), unescape_name(folder.from_index)))
+        paths.insert(0 if _has_most(Path(beside), folder, files_of(folder)) else 1, beside)
+    return next((Path(path) for path in paths if os.path.isdir(path)), None)
 
 
 def see_from_index(path: Path, index: Path) -> str:
@@ -39,6 +39,11 @@ def is_moved_to(path: Path, folder: KnownFolder, files: Iterable[str]) -> bool:
     """
     if os.path.basename(unescape_name(folder.path)) != path.name:
         return False
+    return _has_most(path, folder, files)
+
+
+def _has_most(path: Path, folder: KnownFolder, files: Iterable[str]) -> bool:
+    """Whether half of a folder's files or more are at this path."""
     names = [unescape_name(file.removeprefix(f"{folder.name}/")) for file in files]
     return 2 * sum(os.path.lexists(path / name) for name in names) >= len(names)
 

@@ -24,6 +24,7 @@ from .folders import Wishes, choose_folders, find_known_folders
 from .memory import FILE, FOLDER, FolderMemory, KnownFolder, list_files, read_folders
 from .reading import FileChange, examine_file
 from .report import SyncReport
+from .single_files import find_single_files
 from .tally import Tally
 
 Encode = Callable[[CollectionWriter, Sequence[Document]], Representations]
@@ -45,7 +46,7 @@ def plan_changes(collection: Collection, given: Sequence[str | os.PathLike[str]]
     """Look at the folders and compare them with the index; reads no file."""
     with collection.reading() as reader:
         choice = choose_folders(given, read_folders(reader), wishes, collection.path, partial(list_files, reader))
-        memories = [FolderMemory.read(reader, one.folder.name) for one in choice.chosen]
+        memories = [FolderMemory.read(reader, one.folder.name, find_single_files(reader, one)) for one in choice.chosen]
     found = (find_changes(one, memory, collection.path) for one, memory in zip(choice.chosen, memories, strict=True))
     return Plan(tuple(found), choice.missing)
 
@@ -99,8 +100,8 @@ def forget_folders(
 ) -> SyncReport:
     """Remove all files of some folders from the index, and forget the folders."""
     with collection.reading() as reader:
-        folders = find_known_folders(given, read_folders(reader), collection.path)
-        memories = [FolderMemory.read(reader, folder.name) for folder in folders]
+        folders = find_known_folders(given, read_folders(reader), collection.path, partial(list_files, reader))
+        memories = [FolderMemory.read(reader, folder.name, {}) for folder in folders]
     tally, applying = Tally(), _Applying(collection, writer, encode, None)
     for folder, memory in zip(folders, memories, strict=True):
         names = {make_stem(file): file for file in memory.files}
@@ -169,7 +170,10 @@ class _Applying:
         parts = list(self._split(change.documents))
         if len(self._batch.documents) + len(change.documents) > self._collection.policy.batch_documents:
             self._commit()
-        self._batch.removed += memory.find_ids(make_stem(change.file))
+        stem = make_stem(change.file)
+        self._batch.removed += memory.find_ids(stem)
+        if (single := memory.singles.get(stem)) is not None:
+            self._batch.facts[FILE + single.name] = None
         for i, part in enumerate(parts or [[]]):
             self._batch.documents += part
             self._characters += sum(len(document.text) for document in part)

@@ -115,10 +115,25 @@ def test_a_folder_replaced_by_a_link_to_another_one_of_the_index(project: Path) 
 
 
 def test_a_copied_project_has_its_own_folder(project: Path) -> None:
-    """The first one exists, so that it is still the one of the index."""
     there = shutil.copytree(project, project.with_name("P2"))
+    (there / "docs" / "k.md").write_text("kiwi new")
     with opened(there) as retriever:
+        report = retriever.sync()
+        assert report.moved == ((str(project / "docs"), str(there / "docs")),)
+        assert texts(retriever) == NEW
+        assert retriever.sync().moved == ()
+    with opened(project) as retriever:
         assert retriever.sync().folders == (str(project / "docs"),)
+
+
+def test_a_copied_index_keeps_its_folder(project: Path, tmp_path: Path) -> None:
+    """Also where another folder lies beside it that has the name of its own."""
+    (tmp_path / "P2" / "docs").mkdir(parents=True)
+    (tmp_path / "P2" / "docs" / "m.md").write_text("mango")
+    shutil.copytree(project / "d.ast", tmp_path / "P2" / "d.ast")
+    with opened(tmp_path / "P2") as retriever:
+        assert retriever.sync().folders == (str(project / "docs"),)
+        assert set(texts(retriever)) == {"docs/k.md#1", "docs/l.md#1"}
 
 
 def test_forget_matches_names_only_if_no_path_does(
