@@ -50,6 +50,7 @@ def add(
     """
     from ..retriever import Retriever
     from ..retriever.jobs import is_unfinished
+    from ..retriever.syncing.memory import read_folders
     from ..retriever.syncing.ownership import find_stale_ids
     from ..retriever.syncing.single_files import check_single_files, remember_single_files
 
@@ -64,7 +65,9 @@ def add(
         single = list_ordinary_files(sources)
         check_single_files(retriever.collection, single)
         wishes = make_wishes(include, exclude, chunk_tokens, overlap)
-        with check_inputs(sources, quiet, existing, wishes.chunking) as documents:
+        with retriever.collection.reading() as reader:
+            owners = [one.name for one in read_folders(reader)]
+        with check_inputs(sources, quiet, existing, wishes.chunking, owners) as documents:
             if folders:
                 check_files(folders, wishes, folder, strict=False)
             files = sync_folders(retriever, folders, wishes, quiet, strict, wait) if folders else None

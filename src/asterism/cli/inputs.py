@@ -107,10 +107,19 @@ class CheckedInputs:
     """
 
     def __init__(
-        self, inputs: Sequence[str], folder: Path, existing: Container[str] = (), chunking: Chunking | None = None
+        self,
+        inputs: Sequence[str],
+        folder: Path,
+        existing: Container[str] = (),
+        chunking: Chunking | None = None,
+        owners: Sequence[str] = (),
     ) -> None:
-        """The first pass. Ids in `existing` are refused; `folder` is for copies of stdin and pipes."""
-        from ..documents.folders.names import split_passage_id
+        """The first pass. Ids in `existing` and those of passages of `owners`, folders of the index, are refused.
+
+        `folder` is for copies of stdin and pipes.
+        """
+        from ..documents.folders.names import find_owner, split_passage_id
+        from ..retriever.syncing.ownership import explain_owner
 
         if sum(map(_is_stdin, inputs)) > 1:
             raise InputError("- was given twice, expected it once: stdin can be read only once")
@@ -122,6 +131,8 @@ class CheckedInputs:
         for where, document in self._read():
             if document.id in seen:
                 raise DocumentError(f"{where}: the id {document.id!r} came before, expected each once: nothing changed")
+            if (owner := find_owner(document.id, owners)) is not None:
+                raise DocumentError(f"{where}: {explain_owner(document.id, owner)}")
             if document.id in existing:
                 advice = "use --update to replace it, or --skip-existing"
                 if split_passage_id(document.id)[0] in self.passages:
@@ -216,12 +227,16 @@ def _is_pipe(given: str) -> bool:
 
 @contextmanager
 def check_inputs(
-    inputs: Sequence[str], quiet: bool, existing: Container[str] = (), chunking: Chunking | None = None
+    inputs: Sequence[str],
+    quiet: bool,
+    existing: Container[str] = (),
+    chunking: Chunking | None = None,
+    owners: Sequence[str] = (),
 ) -> Iterator[CheckedInputs]:
-    """Read all inputs once, and refuse errors and ids in `existing`; yields the documents."""
+    """Read all inputs once, and refuse errors and ids that are taken, see CheckedInputs; yields the documents."""
     with tempfile.TemporaryDirectory(prefix="asterism-") as folder:
         with show_waiting("reading the input", quiet):
-            found = CheckedInputs(inputs, Path(folder), existing, chunking)
+            found = CheckedInputs(inputs, Path(folder), existing, chunking, owners)
         for given in filter(os.path.isdir, inputs):
             _tell_beir(given, quiet)
         for file, encoding in found.encodings.items():

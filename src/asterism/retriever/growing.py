@@ -24,6 +24,8 @@ from .profiling import FACT as PROFILE
 from .profiling import is_outgrown, measure_profile, read_profile
 from .represent import Progress, encode_batch
 from .syncing.folders import Wishes
+from .syncing.memory import read_folders
+from .syncing.ownership import refuse_passages
 from .syncing.report import SyncReport
 from .syncing.sync import (
     FilesProgress,
@@ -71,7 +73,10 @@ class GrowingIndex(IndexedDocuments):
         check_progress(progress)
         counts = AddCounts()
         with self._collection.writing(wait) as writer:
+            with self._collection.reading() as reader:
+                folders = [folder.name for folder in read_folders(reader)]
             for batch in split_batches(documents, self._collection.policy):
+                refuse_passages(batch, folders)
                 writer.admit(batch, update)  # before anything is encoded
                 content = self._encode(writer, batch, progress, counts.total)
                 admitted = writer.admit(batch, update)  # again: the language may have given documents new numbers

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections.abc import Iterable
 
 from ..document import LONGEST_ID
 
@@ -60,6 +61,13 @@ def split_passage_id(id: str) -> tuple[str, int]:
     """The stem and the place of a passage's id; the whole id and 0 if it is no passage's."""
     found = PASSAGE.fullmatch(id)
     return (found[1], int(found[2])) if found else (id, 0)
+
+
+def find_owner(id: str, folders: Iterable[str]) -> str | None:
+    """The name of the folder for whose passages an id is kept; None for any other id."""
+    if not split_passage_id(id)[1]:
+        return None
+    return next((name for name in folders if id.startswith(f"{name}/")), None)
 
 
 def is_passage_of(file: object, place: object, id: str) -> bool:

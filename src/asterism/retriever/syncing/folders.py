@@ -134,15 +134,16 @@ def find_known_folders(
     given: Sequence[PathLike], known: Sequence[KnownFolder], index: Path, files_of: FilesOf
 ) -> list[KnownFolder]:
     """Folders that the index has, by path or else by name; they need not exist any more."""
-    found = []
+    found: dict[str, KnownFolder] = {}
     for one in given:
-        real = os.path.realpath(one)
-        paths = {os.fspath(one), escape_path(real), escape_path(os.path.abspath(one))}
-        matching = [folder for folder in known if folder.path in paths]
+        here, real = os.path.abspath(one), os.path.realpath(one)
+        matching = [folder for folder in known if folder.path in (os.fspath(one), escape_path(here))]
         matching = matching or [folder for folder in known if find_place(folder, index, files_of) == Path(real)]
-        matching = matching or [folder for folder in known if folder.name == os.fspath(one).rstrip("/")]
+        matching = matching or [folder for folder in known if folder.path == escape_path(real)]
+        if not matching and not os.path.lexists(one):  # what is there has a path, and is another folder
+            matching = [folder for folder in known if folder.name == os.fspath(one).rstrip("/")]
         if not matching:
             listed = ", ".join(repr(folder.path) for folder in known) or "none, it has no folders"
             raise InputError(f"the index has no folder {os.fspath(one)!r}, expected one of: {listed}")
-        found += matching
-    return list(dict.fromkeys(found))
+        found |= {folder.name: folder for folder in matching}
+    return list(found.values())

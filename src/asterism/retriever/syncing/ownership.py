@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ...collection.catalog import AT_ONCE, CatalogReader
 from ...collection.collection import Collection
-from ...documents.folders.names import make_stem, split_passage_id
+from ...documents.document import Document
+from ...documents.folders.names import find_owner, make_stem, split_passage_id
+from ...errors import DocumentError
 
 Places = dict[str, list[int]]  # stem -> places of passages
 
@@ -35,6 +37,19 @@ def sort_ids(reader: CatalogReader, ids: Iterable[str], passages: Mapping[str, i
         else:
             foreign.add(id)
     return dict(held), foreign
+
+
+def refuse_passages(documents: Iterable[Document], folders: Sequence[str]) -> None:
+    """Refuse ids of passages of the index's folders: only files decide what these say."""
+    for document in documents:
+        if (name := find_owner(document.id, folders)) is not None:
+            raise DocumentError(explain_owner(document.id, name))
+
+
+def explain_owner(id: str, folder: str) -> str:
+    """Why nobody else may use an id."""
+    advice = "choose another id, or `asterism sync DIR` if the file changed"
+    return f"the id {id!r} is kept for a passage of the folder {folder!r} of the index: {advice}"
 
 
 def find_stale_ids(collection: Collection, passages: Mapping[str, int]) -> list[str]:

@@ -110,7 +110,7 @@ def test_a_folder_replaced_by_a_link_to_another_one_of_the_index(project: Path) 
         (project / "docs").symlink_to(other)
         with pytest.raises(InputError, match="is two folders of the index"):
             retriever.sync()
-        assert retriever.forget(["docs"]).removed == 2
+        assert retriever.forget([project / "docs"]).removed == 2
         assert retriever.sync().unchanged == 2
 
 
@@ -146,7 +146,20 @@ def test_forget_matches_names_only_if_no_path_does(
         monkeypatch.chdir(tmp_path / "other")
         assert retriever.forget(["docs"]).folders == (str(tmp_path / "other" / "docs"),)
         assert set(texts(retriever)) == {"docs/k.md#1", "docs/l.md#1"}
+        with pytest.raises(InputError, match=r"has no folder 'docs/', expected one of: '.*/P/docs'"):
+            retriever.forget(["docs/"])
+        monkeypatch.chdir(tmp_path)
         assert retriever.forget(["docs/"]).folders == (str(project / "docs"),)
+
+
+def test_forget_a_folder_that_is_a_link_to_another(project: Path) -> None:
+    other = shutil.copytree(project / "docs", project / "other")
+    with opened(project) as retriever:
+        retriever.sync([other])
+        shutil.rmtree(project / "docs")
+        (project / "docs").symlink_to(other)
+        assert retriever.forget([project / "docs"]).folders == (str(project / "docs"),)
+        assert set(texts(retriever)) == {"other/k.md#1", "other/l.md#1"}
 
 
 def test_advice_for_what_is_no_folder(project: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from asterism import Document, Retriever
+from asterism.errors import DocumentError
 
 from .contents import content_afresh, content_of, counts
 
@@ -30,15 +31,16 @@ def test_replaced_metadata_do_not_hide_whose_a_passage_is(
 
 
 @pytest.mark.parametrize("metadata", [{}, {"file": "x"}, {"file": "notes/b.txt", "place": 1}])
-def test_the_ids_that_a_files_fact_names_are_its_own(
-    retriever: Retriever, notes: Path, tmp_path: Path, metadata: dict[str, object]
-) -> None:
-    """Whatever somebody put in their place."""
+@pytest.mark.parametrize("id", ["notes/b.txt#1", "notes/b.txt#2", "notes/new.md#1"])
+def test_ids_of_passages_are_refused(retriever: Retriever, notes: Path, id: str, metadata: dict[str, object]) -> None:
+    """They may come from an export of another index; with `update` they would replace what a file says."""
     retriever.sync([notes])
-    retriever.update([Document(f"notes/{name}#1", "stale fox", metadata=metadata) for name in ("a.md", "b.txt")])
-    change_and_remove(notes)
-    assert counts(retriever.sync()) == (0, 1, 1, 1)
-    assert content_of(retriever) == content_afresh(tmp_path / "y.ast", notes)
+    before = content_of(retriever)
+    for update in (False, True):
+        with pytest.raises(DocumentError, match=f"the id '{id}' is kept for a passage of the folder 'notes'"):
+            retriever.add([Document("mine", "a fox"), Document(id, "stale fox", metadata=metadata)], update=update)
+    assert content_of(retriever) == before
+    retriever.add([Document("notes/b.txt", "no passage"), Document("note/b.txt#1", "of no folder")])
 
 
 def test_a_document_with_the_id_of_a_passage_stops_that_file_alone(retriever: Retriever, notes: Path) -> None:
@@ -54,8 +56,8 @@ def test_a_document_with_the_id_of_a_passage_stops_that_file_alone(retriever: Re
 
 def test_a_file_that_grows_into_the_id_of_another_document(retriever: Retriever, notes: Path, settled: None) -> None:
     """Its old passages leave, because they are stale; the other document stays."""
-    retriever.sync([notes])
     retriever.add([Document("notes/b.txt#2", "my own document")])
+    retriever.sync([notes])
     assert counts(retriever.sync()) == (0, 0, 3, 0)
     (notes / "b.txt").write_text("\n\n".join("A lazy dog sleeps here all day long. " * 15 for _ in range(4)))
     report = retriever.sync()
