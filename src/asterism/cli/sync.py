@@ -52,8 +52,9 @@ def sync(
     from ..retriever.jobs import is_unfinished
 
     given = folders or []
-    if remove and (not given or dry_run or watch):
-        raise InputError("--remove was given without a folder, or with --dry-run or --watch: expected folders alone")
+    others = (include, exclude, chunk_tokens, overlap, strict or None, dry_run or None, watch or None)
+    if remove and (not given or any(one is not None for one in others)):
+        raise InputError("--remove was given without a folder, or with another option: expected folders alone")
     if watch and dry_run:
         raise InputError("--watch and --dry-run were both given, expected one of them")
     wishes = make_wishes(include, exclude, chunk_tokens, overlap)

@@ -59,6 +59,8 @@ def is_ordinary_file(path: PathLike) -> bool:
 
 def _choose_reader(path: PathLike) -> tuple[Callable[[PathLike], Iterator[Located]], PathLike]:
     """The function that reads `path`, and its argument."""
+    if not isinstance(path, str | os.PathLike):
+        raise DocumentError(f"path is a {type(path).__name__}, expected a path, or - for standard input")
     if is_stdin(path):
         return read_located_jsonl, path
     source = Path(path)

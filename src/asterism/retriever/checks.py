@@ -16,6 +16,13 @@ def check_kind(name: str, value: object, kind: Any, expected: str) -> None:
         raise InputError(f"{name} is a {type(value).__name__}, expected {expected}")
 
 
+def check_path(path: object) -> None:
+    """Refuse what the system can have no file of."""
+    check_kind("path", path, str | os.PathLike, "a path")
+    if isinstance(path, str | os.PathLike) and not _is_path(os.fspath(path)):
+        raise InputError(f"path is {path!r}, expected the path of a file or folder")
+
+
 def check_folders(folders: object) -> list[str | os.PathLike[str]]:
     """Refuse what is not a list of paths; one path alone is a mistake that looks like many."""
     paths = list(folders) if isinstance(folders, Iterable) and not isinstance(folders, str | bytes) else None

@@ -14,7 +14,7 @@ from ..collection.metadata_changes import MetadataChange
 from ..documents.document import Document
 from ..settings import check_whole_number
 from .backup import Backup, back_up, check_whole_index
-from .checks import check_id, check_ids, check_kind, is_id
+from .checks import check_id, check_ids, check_path, is_id
 from .choice import Choice
 from .cross_tables import carry_over, drop_deleted_rows
 from .exporting import export_documents
@@ -122,7 +122,7 @@ class IndexedDocuments:
 
     def export(self, path: str | os.PathLike[str], *, filter: Mapping[str, Any] | None = None) -> int:
         """Write the documents to a .jsonl, .jsonl.gz or .parquet file, as of one moment; returns how many."""
-        check_kind("path", path, str | os.PathLike, "a path")
+        check_path(path)
         return export_documents(self._collection, Path(path), filter)
 
     def backup(self, path: str | os.PathLike[str]) -> Backup:
@@ -130,7 +130,7 @@ class IndexedDocuments:
 
         On the same file system, files that never change are shared (hard links).
         """
-        check_kind("path", path, str | os.PathLike, "a path")
+        check_path(path)
         return back_up(self._collection, Path(path))
 
     def get(self, id: str) -> Document:

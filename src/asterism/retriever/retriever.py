@@ -22,7 +22,7 @@ from ..results import Explanation, Ranking
 from ..search.fusion import weigh_views
 from ..search.profile import Profile
 from ..settings import CrossSearch, EncoderSettings, HybridSearch, TermCounting, Terms, TokenBuild, TokenSearch, View
-from .checks import check_kind
+from .checks import check_kind, check_path
 from .cross_searching import CrossSearcher, KeptSearcher, read_request
 from .cross_tables import CrossTables
 from .grouping import search_in_groups
@@ -70,7 +70,7 @@ class Retriever(GrowingIndex):
         counting: k1 and b of BM25, and the language of words; by default that of the first 256 documents.
         policy: when the index is clustered, merged and verified; the default suits any size.
         """
-        check_kind("path", path, str | os.PathLike, "a path")
+        check_path(path)
         check_kind("build", build, TokenBuild | None, "TokenBuild(...)")
         check_kind("counting", counting, TermCounting | None, "TermCounting(...)")
         check_kind("encoder", encoder, EncoderSettings, "EncoderSettings(...)")
@@ -93,7 +93,7 @@ class Retriever(GrowingIndex):
         policy: Policy | None = None,
     ) -> Retriever:
         """Open an index. Its model is loaded when first needed; `model`: its location, if it was moved."""
-        check_kind("path", path, str | os.PathLike, "a path")
+        check_path(path)
         self = cls(Collection.open(path, policy))
         if model is not None:
             try:
@@ -214,7 +214,7 @@ class Retriever(GrowingIndex):
 
         Only documents whose own rows have more than one wrong byte are lost; the result counts them. model: see `open`.
         """
-        check_kind("path", path, str | os.PathLike, "a path")
+        check_path(path)
         return repair_index(Path(path), model)
 
     def share_encoder(self, other: Retriever) -> None:

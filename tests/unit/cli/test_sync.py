@@ -121,11 +121,21 @@ def test_remove(index: Path, notes: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [["--remove"], ["x", "--remove", "--watch"], ["--watch", "--dry-run"], ["--chunk-tokens", "1"]]
+    "options",
+    [
+        ["--remove"],
+        ["notes", "--remove", "--watch"],
+        ["notes", "--remove", "--include", "*.md"],
+        ["notes", "--remove", "--strict"],
+        ["--watch", "--dry-run"],
+        ["--chunk-tokens", "1"],
+    ],
 )
 def test_wrong_use(index: Path, options: list[str]) -> None:
+    before = ids(index)
     ran = run("sync", index, *options)
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert ids(index) == before
 
 
 def test_include_exclude_and_chunks(notes: Path, tmp_path: Path) -> None:

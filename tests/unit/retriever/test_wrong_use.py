@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from asterism import Retriever
+from asterism import Retriever, read_documents
 from asterism.errors import (
     AsterismError,
     DocumentError,
@@ -117,3 +117,14 @@ def test_wrong_use(
         call(few)
     assert list(few) == FEW
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("path", ["", "x\0y", "\ud800", 3, None, b"x"])
+def test_what_is_no_path(put: Put, path: Any) -> None:
+    retriever = put(FEW)
+    calls: list[Callable[[Any], object]] = [Retriever.create, Retriever.open, retriever.backup, retriever.export]
+    for call in calls:
+        with pytest.raises(InputError, match="path is"):
+            call(path)
+    with pytest.raises(DocumentError, match=r"path is|exist|cannot be read|is a folder"):
+        list(read_documents(path))

@@ -81,7 +81,8 @@ def read_gitignore(folder: Path, prefix: str, above: Ignoring | None) -> Ignorin
     """The rules in a folder that has a .gitignore; OSError if that cannot be read. Odd patterns are no patterns."""
     text = read_regular(folder / GITIGNORE, LARGEST_GITIGNORE).decode("utf-8-sig", "surrogateescape")
     lines = []
-    for line in text.splitlines():
+    for line in text.split("\n"):  # other ends of lines may be in names
+        line = line.removesuffix("\r")
         try:
             _compile([line])
         except INVALID:  # git takes such a line for a pattern that matches nothing

@@ -74,9 +74,10 @@ def find_changes(chosen: ChosenFolder, memory: FolderMemory, index: Path) -> Cha
 
 
 def _explain_emptied(path: Path, walk: Walk) -> InputError:
-    """A folder without any file is more likely a disk that is not mounted, or a wrong glob, than a wish."""
+    """A folder without any file is more likely a disk that is not mounted, or a wrong pattern, than a wish."""
     reasons = count_reasons(walk.skipped)
     why = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items())
     what = f"has no file that is wanted ({why})" if why else "is empty"
-    advice = "change the globs" if "excluded" in reasons else "mount it"
+    by_patterns = {"excluded": "change the globs", "ignored": "change its .gitignore"}
+    advice = next((advice for reason, advice in by_patterns.items() if reason in reasons), "mount it")
     return InputError(f"{path} {what}, but the index has files of it: nothing was changed; {advice}, or {REMOVE}")

@@ -1,4 +1,4 @@
-"""The folders that a sync is about: their real paths, their names in the index, and what is wanted of them."""
+"""The folders that a sync is about: where they are, their names in the index, and what is wanted of them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...documents.files.chunking import Chunking
-from ...documents.folders.names import escape_path
+from ...documents.folders.names import escape_path, unescape_name
 from ...documents.folders.selecting import Selection
 from ...errors import InputError
 from .memory import KnownFolder
-from .naming import name_folder, overlap
-from .places import FilesOf, PathLike, find_place, find_real_folder, is_moved_to, see_from_index
+from .naming import name_folder
+from .places import FilesOf, PathLike, find_place, find_real_folder, is_moved_to, place_folder
 
 REMOVE = "run `asterism sync DIR FOLDER --remove` to remove its files from the index"
 
@@ -39,7 +39,7 @@ class Wishes:
 
 @dataclass(frozen=True)
 class ChosenFolder:
-    """A folder to be synced: where it is, and how the index knows it. moved_from: where it was, "" if it is there."""
+    """A folder to be synced: its real path, and how the index knows it. moved_from: its path before, "" if the same."""
 
     path: Path
     folder: KnownFolder
@@ -67,8 +67,11 @@ def choose_folders(
     choosing = _Choosing(known, index, files_of)
     if not given:
         choosing.take_all()
-    for path in dict.fromkeys(find_real_folder(one, known) for one in given):
-        choosing.take(path)
+    places: dict[Path, PathLike] = {}
+    for one in given:
+        places.setdefault(find_real_folder(one, known, index), one)
+    for path, shown in places.items():
+        choosing.take(path, shown)
     chosen = tuple(replace(one, folder=wishes.apply(one.folder)) for one in choosing.chosen)
     return Choice(chosen, tuple(folder.path for folder in choosing.missing.values()))
 
@@ -95,34 +98,33 @@ class _Choosing:
             advice = f"mount it, sync the place that it was moved to, or {REMOVE}"
             raise InputError(f"{gone} does not exist, expected a folder of the index: nothing was changed; {advice}")
         for name, path in self._places.items():
-            self._choose(path, self._before[name])
+            self._choose(path, self._before[name], path)
 
-    def take(self, path: Path) -> None:
+    def take(self, path: Path, given: PathLike) -> None:
         """The folder at a real path: one of the index, one that was moved there, or a new one."""
         name = next((name for name, place in self._places.items() if place == path), None)
         if name is None:
-            moved = (folder for folder in self.missing.values() if is_moved_to(path, folder, self._files_of(folder)))
-            folder = next(moved, None) or KnownFolder(name_folder(path, list(self._before)), escape_path(path))
+            shown = Path(os.path.abspath(given))
+            moved = (folder for folder in self.missing.values() if is_moved_to(shown, folder, self._files_of(folder)))
+            new = KnownFolder(name_folder(shown, list(self._before)), escape_path(shown))
+            folder = next(moved, None) or new
             self.missing.pop(folder.name, None)
             name = self._before.setdefault(folder.name, folder).name
-        self._choose(path, self._before[name])
+        self._choose(path, self._before[name], given)
 
-    def _choose(self, path: Path, folder: KnownFolder) -> None:
-        shown = escape_path(path)
-        is_known = folder.name in self._places and folder.path == shown
-        if not is_known:
-            self._refuse_nested(shown, folder.name)
+    def _choose(self, path: Path, folder: KnownFolder, given: PathLike) -> None:
+        self._refuse_nested(path, folder.name)
         self._places[folder.name] = path
-        here = replace(folder, path=shown, from_index=see_from_index(path, self._index))
-        self.chosen.append(ChosenFolder(path, here, "" if folder.path == shown else folder.path))
+        here = place_folder(folder, path, given, self._index)
+        self.chosen.append(ChosenFolder(path, here, "" if folder.path == here.path else folder.path))
 
-    def _refuse_nested(self, shown: str, name: str) -> None:
+    def _refuse_nested(self, path: Path, name: str) -> None:
         """A folder that is, or lies in, another of the index would give its files twice."""
         for other in self._before.values():
-            place = escape_path(self._places[other.name]) if other.name in self._places else other.path
-            if other.name == name or not overlap(shown.rstrip("/"), place.rstrip("/")):
+            place = self._places.get(other.name) or Path(unescape_name(other.path))
+            if other.name == name or not (path.is_relative_to(place) or place.is_relative_to(path)):
                 continue
-            inner, outer = (shown, place) if len(shown) > len(place) else (place, shown)
+            outer, inner = sorted((escape_path(path), escape_path(place)), key=len)
             if inner == outer:
                 both = f"{name!r} and {other.name!r}"
                 raise InputError(f"{inner} is two folders of the index, {both}, expected one: remove one (--remove)")

@@ -1,6 +1,6 @@
 """What an index remembers of folders and files, as facts of its catalog.
 
-folder:NAME        the folder's real path, also as seen from the index, and how its files are chosen and cut
+folder:NAME        the folder's path, where it and the index were, and how its files are chosen and cut
 file:NAME/a.md     size, times and hash of a file, and how many passages it has, or why it was left out
 
 A fact that is lost, or not as expected, costs time and nothing else: the file is read again.
@@ -28,31 +28,38 @@ HASH = 64  # hexadecimal digits
 
 @dataclass(frozen=True)
 class KnownFolder:
-    """A folder of the index: the name that its files' names begin with, its real path, and what is wanted of it."""
+    """A folder of the index: the name that its files' names begin with, its path, and what is wanted of it.
+
+    path: as it was given, absolute; a link in it may lead elsewhere tomorrow · index: the real path of the index at the
+    last sync · from_index: the folder's real path then, relative to the index. All three are escaped.
+    """
 
     name: str
-    path: str  # escaped
+    path: str
     chunking: Chunking = field(default_factory=Chunking)
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    from_index: str = ""  # its path relative to the index, escaped; "" if it was stored by an earlier version
+    index: str = ""
+    from_index: str = ""
 
     def to_fact(self) -> dict[str, Any]:
         """As it is stored under FOLDER and its name."""
         globs = {"include": list(self.include), "exclude": list(self.exclude)}
-        return {"path": self.path, "from_index": self.from_index, "chunking": asdict(self.chunking), **globs}
+        places = {"path": self.path, "index": self.index, "from_index": self.from_index}
+        return {**places, "chunking": asdict(self.chunking), **globs}
 
     @classmethod
     def from_fact(cls, name: str, fact: Mapping[str, Any]) -> KnownFolder | None:
         """None if it is not as expected."""
-        path, from_index, chunking = fact.get("path"), fact.get("from_index", ""), fact.get("chunking")
-        if not isinstance(path, str) or not isinstance(from_index, str) or not isinstance(chunking, dict):
+        path, chunking = fact.get("path"), fact.get("chunking")
+        index, from_index = fact.get("index", ""), fact.get("from_index", "")  # not there in earlier versions
+        if not (isinstance(path, str) and isinstance(index, str) and isinstance(from_index, str)):
             return None
-        if "\0" in unescape_name(path + from_index):
+        if not isinstance(chunking, dict) or "\0" in unescape_name(path + index + from_index):
             return None
         try:
             chosen = Selection(fact.get("include", ()), fact.get("exclude", ()))
-            return cls(name, path, Chunking.from_json(chunking), chosen.include, chosen.exclude, from_index)
+            return cls(name, path, Chunking.from_json(chunking), chosen.include, chosen.exclude, index, from_index)
         except (SettingError, TypeError):
             return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ...documents.folders.names import escape_path, unescape_name
@@ -20,16 +21,25 @@ def find_place(folder: KnownFolder, index: Path, files_of: FilesOf) -> Path | No
     If the index was moved or copied, it is the folder that is where it was as seen from the index: the first one may
     still exist, but then the folder was copied too.
     """
+    here = os.path.realpath(index)
     paths = [os.path.realpath(unescape_name(folder.path))]
-    if folder.from_index and see_from_index(Path(paths[0]), index) != folder.from_index:
-        beside = os.path.realpath(os.path.join(os.path.realpath(index), unescape_name(folder.from_index)))
-        paths.insert(0 if _has_most(Path(beside), folder, files_of(folder)) else 1, beside)
+    if folder.from_index:
+        beside = os.path.realpath(os.path.join(here, unescape_name(folder.from_index)))
+        has_moved = unescape_name(folder.index) != here and _has_most(Path(beside), folder, files_of(folder))
+        paths.insert(0 if has_moved else 1, beside)
     return next((Path(path) for path in paths if os.path.isdir(path)), None)
 
 
-def see_from_index(path: Path, index: Path) -> str:
-    """The path of a folder relative to the index, escaped."""
-    return escape_path(os.path.relpath(path, os.path.realpath(index)))
+def place_folder(folder: KnownFolder, path: Path, given: PathLike, index: Path) -> KnownFolder:
+    """The folder with its real path of today; if its own path leads elsewhere, it has the one that was given."""
+    here = os.path.realpath(index)
+    leads = os.path.realpath(unescape_name(folder.path)) == os.fspath(path)
+    return replace(
+        folder,
+        path=folder.path if leads else escape_path(os.path.abspath(given)),
+        index=escape_path(here),
+        from_index=escape_path(os.path.relpath(path, here)),
+    )
 
 
 def is_moved_to(path: Path, folder: KnownFolder, files: Iterable[str]) -> bool:
@@ -48,12 +58,13 @@ def _has_most(path: Path, folder: KnownFolder, files: Iterable[str]) -> bool:
     return 2 * sum(os.path.lexists(path / name) for name in names) >= len(names)
 
 
-def find_real_folder(given: PathLike, known: Sequence[KnownFolder]) -> Path:
+def find_real_folder(given: PathLike, known: Sequence[KnownFolder], index: Path) -> Path:
     """The real path of an existing folder; a message for any other path says what to do with it."""
-    path = Path(os.path.realpath(given))
+    path, shown = Path(os.path.realpath(given)), os.fspath(given)
+    if path.is_dir() and is_inside(path, index):
+        raise InputError(f"{shown} is the index itself, expected a folder of files: nothing was changed")
     if path.is_dir():
         return path
-    shown = os.fspath(given)
     if path.is_file():
         name = next((one.name for one in known if is_inside(path, unescape_name(one.path))), None)
         what, advice = "a file", "`asterism add DIR FILE` adds a file"

@@ -12,7 +12,7 @@ from ...documents.folders.skipping import SkippedFile, count_reasons
 class SyncReport:
     """Numbers of files, and those that somebody should look at.
 
-    folders             real paths of the folders
+    folders             paths of the folders
     read                files that are new in the index
     replaced            files that changed, and were replaced as a whole
     unchanged           files that stay as they are

@@ -96,6 +96,13 @@ def test_a_gitignore_with_a_byte_order_mark(tmp_path: Path) -> None:
     assert names_in(tmp_path) == ["a.md"]
 
 
+def test_a_pattern_may_have_any_character_but_a_newline(tmp_path: Path) -> None:
+    """As in git, which drops a carriage return before the newline."""
+    make(tmp_path, "a.md", "b.txt", "c.log", "x\x0cc.log")
+    (tmp_path / ".gitignore").write_bytes("*.txt\r\nx\x0bz\u2028c.log\nq\x85a.md\nx\x0cc.log".encode())
+    assert names_in(tmp_path) == ["a.md", "c.log"]
+
+
 @pytest.mark.parametrize("content", [b"\xff\xfe*.md\n", b"[\n!\n\\\n", b"[z-a]\n", b"*" * 5000, b""])
 def test_an_odd_gitignore(tmp_path: Path, content: bytes) -> None:
     make(tmp_path, "a.md")

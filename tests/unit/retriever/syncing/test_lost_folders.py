@@ -52,6 +52,14 @@ def test_globs_that_match_nothing_are_no_mass_deletion(retriever: Retriever, not
     assert counts(retriever.sync()) == (0, 0, 3, 0)
 
 
+def test_a_gitignore_that_names_all_is_no_mass_deletion(retriever: Retriever, notes: Path) -> None:
+    retriever.sync([notes])
+    (notes / ".gitignore").write_text("*\n")
+    with pytest.raises(InputError, match=r"no file that is wanted .* nothing was changed; change its \.gitignore, or"):
+        retriever.sync()
+    assert len(retriever) == 3
+
+
 def test_a_folder_with_hidden_files_alone_is_empty(retriever: Retriever, notes: Path) -> None:
     retriever.sync([notes])
     shutil.rmtree(notes)

@@ -175,3 +175,36 @@ def test_advice_for_what_is_no_folder(project: Path, tmp_path: Path) -> None:
         for path, message in cases.items():
             with pytest.raises(InputError, match=message):
                 retriever.sync([path])
+
+
+@pytest.mark.parametrize("is_given", [True, False])
+@pytest.mark.parametrize("inside", ["", "docs"])
+def test_a_link_that_leads_elsewhere_than_before(
+    retriever: Retriever, tmp_path: Path, inside: str, is_given: bool
+) -> None:
+    """Such as `current`, the release of today; that of yesterday is still there."""
+    for release, word in (("r1", "old"), ("r2", "new")):
+        (tmp_path / release / inside).mkdir(parents=True)
+        (tmp_path / release / inside / "k.md").write_text(f"kiwi {word}")
+    current, folder = tmp_path / "current", tmp_path / "current" / inside
+    current.symlink_to("r1")
+    name = folder.name
+    assert retriever.sync([folder]).folders == (str(folder),)
+    assert texts(retriever) == {f"{name}/k.md#1": "kiwi old"}
+    assert retriever.sync([tmp_path / "r1" / inside]).unchanged == 1  # the same folder
+    current.unlink()
+    current.symlink_to("r2")
+    report = retriever.sync([folder] if is_given else [])
+    assert (report.folders, report.replaced, report.moved) == ((str(folder),), 1, ())
+    assert texts(retriever) == {f"{name}/k.md#1": "kiwi new"}
+    current.unlink()  # what it led to is known
+    report = retriever.sync([tmp_path / "r2" / inside] if is_given else [])
+    assert (report.unchanged, report.moved) == (1, ((str(folder), str(tmp_path / "r2" / inside).rstrip("/")),))
+
+
+def test_the_index_is_no_folder_of_files(retriever: Retriever, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(retriever.path)
+    for path in (retriever.path, tmp_path / "link", retriever.path / "segments"):
+        path.mkdir(exist_ok=True)
+        with pytest.raises(InputError, match="is the index itself, expected a folder of files"):
+            retriever.sync([path])
