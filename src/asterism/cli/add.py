@@ -16,7 +16,7 @@ from .folder_files import (
     sync_folders,
 )
 from .index import check_files, print_report
-from .inputs import CheckedInputs, check_inputs, list_ordinary_files, split_inputs
+from .inputs import CheckedInputs, check_inputs, list_files, split_inputs
 from .options import Folder, Inputs, Json, Model, Quiet, Wait, describe_option
 from .output import print_note
 from .progress import show_progress
@@ -62,22 +62,33 @@ def add(
             raise InputError(f"{folder} is not finished: run the same `asterism index` again, then add")
         existing = () if update or skip_existing else retriever
         sources, folders = split_inputs(inputs)
-        single = list_ordinary_files(sources)
-        check_single_files(retriever.collection, single)
+        check_single_files(retriever.collection, list_files(sources))
         wishes = make_wishes(include, exclude, chunk_tokens, overlap)
         with retriever.collection.reading() as reader:
             owners = [one.name for one in read_folders(reader)]
         with check_inputs(sources, quiet, existing, wishes.chunking, owners) as documents:
             if folders:
                 check_files(folders, wishes, folder, strict=False)
-            files = sync_folders(retriever, folders, wishes, quiet, strict, wait) if folders else None
+            if folders and strict:
+                sync_folders(retriever, folders, wishes, quiet, strict, dry_run=True)
+            if skip_existing:
+                refuse_changed_files(retriever, documents)
             counts = _add(retriever, documents, update, skip_existing, wait, quiet)
             stale = find_stale_ids(retriever.collection, documents.passages) if update else []
             if stale:
                 retriever.delete(stale, wait=wait)
-            remember_single_files(retriever.collection, single, wait)
+            remember_single_files(retriever.collection, documents.files, wait)
+            files = sync_folders(retriever, folders, wishes, quiet, strict, wait) if folders else None
             done = _count(counts, len(stale), len(documents) - counts.total, files)
             print_report(retriever, begin, as_json, quiet, done, files)
+
+
+def refuse_changed_files(retriever: Retriever, documents: CheckedInputs) -> None:
+    """Refuse files that the index has in another form: skipping by ids would mix both."""
+    for document in retriever.missing(documents.read_files(), changed=True):
+        if document.id in retriever:
+            file, advice = document.metadata["file"], "use --update to replace it as a whole"
+            raise InputError(f"{file} has changed since it was added ({document.id} is another text): {advice}")
 
 
 def _count(counts: AddCounts, stale: int, skipped: int, files: SyncReport | None) -> dict[str, int]:

@@ -46,12 +46,13 @@ def list_documents(
 def get(folder: Folder, ids: Ids = None, from_file: From = None, as_json: Json = False) -> None:
     """Show whole documents by their ids."""
     from ..retriever import Retriever
+    from ..retriever.checks import is_id
 
     wanted = [*(ids or []), *(read_ids(from_file) if from_file is not None else [])]
     if not wanted:
         raise InputError("no ids were given, expected some: asterism get DIR ID..., or --from FILE")
     with Retriever.open(folder) as retriever:
-        known = retriever.collection.known(wanted)
+        known = retriever.collection.known([id for id in wanted if is_id(id)])
         missing = next((id for id in wanted if id not in known), None)
         if missing is not None:  # before anything is printed
             raise UnknownDocument(f"there is no document with the id {missing!r} in {folder}: asterism list shows all")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +21,7 @@ from .folder_files import (
     print_files,
     sync_folders,
 )
-from .inputs import CheckedInputs, check_inputs, list_ordinary_files, split_inputs
+from .inputs import STDIN, CheckedInputs, check_inputs, split_inputs
 from .options import Inputs, Json, Quiet, describe_option
 from .output import format_megabytes, print_json, print_note
 from .progress import show_progress
@@ -128,7 +129,7 @@ def index(
             check_files(folders, wishes, to, strict)
         chosen = DEFAULT if model is None else model
         with open_or_resume(to, inputs, chosen, settings, wishes.chunking) as retriever:
-            remember_single_files(retriever.collection, list_ordinary_files(sources))
+            remember_single_files(retriever.collection, documents.files)
             files = fill_index(retriever, documents, quiet, folders, wishes)
             print_report(retriever, begin, as_json, quiet, files=files)
 
@@ -145,10 +146,12 @@ def open_or_resume(
     to: Path, inputs: Sequence[str], model: str, settings: dict[str, Any], chunking: Chunking | None = None
 ) -> Retriever:
     """A new index, or the one that an interrupted run with the same inputs and settings left."""
+    from ..documents.folders.names import escape_path
     from ..retriever import Retriever
     from ..retriever.jobs import describe_job, start_job
 
-    job = describe_job(inputs, model, **settings, chunking=chunking)
+    places = [given if given == STDIN else escape_path(os.path.abspath(given)) for given in inputs]
+    job = describe_job(places, model, **settings, chunking=chunking)
     if not to.exists() or _remove_empty(to):
         retriever = Retriever.create(to, model, **settings)
     else:
@@ -208,7 +211,9 @@ def fill_index(
     try:
         if len(documents):
             with show_progress("indexing", len(documents), quiet) as show:
-                retriever.add(retriever.missing(documents), progress=lambda done: show(there + done))
+                remove_others(retriever, documents)
+                rest = retriever.missing(documents, changed=True)
+                retriever.update(rest, progress=lambda done: show(there + done))
         if folders and wishes is not None:
             files = sync_folders(retriever, folders, wishes, quiet)
     except KeyboardInterrupt:
@@ -216,6 +221,20 @@ def fill_index(
         raise
     finish_job(retriever.collection)
     return files
+
+
+def remove_others(retriever: Retriever, documents: CheckedInputs | list[Document]) -> None:
+    """Remove what an interrupted run found in the inputs and is gone since; folders are synced afterwards."""
+    from ..documents.folders.names import find_owner
+    from ..retriever.syncing.memory import read_folders
+
+    if not len(retriever):
+        return
+    wanted = {document.id for document in documents}
+    with retriever.collection.reading() as reader:
+        folders = [folder.name for folder in read_folders(reader)]
+        others = [id for id in reader.read_all_ids().values() if id not in wanted and not find_owner(id, folders)]
+    retriever.delete(others)
 
 
 def print_report(

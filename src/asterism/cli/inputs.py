@@ -63,18 +63,23 @@ def split_inputs(inputs: Sequence[str]) -> tuple[list[str], list[str]]:
     """Inputs of documents, and folders of ordinary files; a folder in BEIR's layout is one of documents."""
     folders = [given for given in inputs if os.path.isdir(given) and not _is_beir(given)]
     sources = [given for given in inputs if given not in folders]
-    for file in list_ordinary_files(sources):
+    for file in list_files(sources):
         real = Path(os.path.realpath(file))
         if folder := next((one for one in folders if real.is_relative_to(os.path.realpath(one))), None):
             raise InputError(f"{file} lies in {folder}, which was given too, expected each file once: leave it out")
     return sources, folders
 
 
+def list_files(sources: Sequence[str]) -> list[str]:
+    """Those that are files on disk, and no pipes."""
+    return [given for given in sources if not _is_stdin(given) and os.path.isfile(given)]
+
+
 def list_ordinary_files(sources: Sequence[str]) -> list[str]:
     """Those that are read in passages."""
     from ..documents.reading import is_ordinary_file
 
-    return [given for given in sources if not _is_stdin(given) and is_ordinary_file(given)]
+    return [given for given in list_files(sources) if is_ordinary_file(given)]
 
 
 def _is_beir(folder: str) -> bool:
@@ -124,6 +129,7 @@ class CheckedInputs:
         if sum(map(_is_stdin, inputs)) > 1:
             raise InputError("- was given twice, expected it once: stdin can be read only once")
         self._chunking = chunking
+        self.files: list[str] = []  # ordinary ones
         self.encodings: dict[str, str] = {}  # of ordinary files that are not UTF-8
         self.passages: dict[str, int] = {}  # how many an ordinary file has, by its name in the index
         self._readers = [self._choose_reader(given, folder / str(i)) for i, given in enumerate(inputs)]
@@ -151,6 +157,10 @@ class CheckedInputs:
         """All documents, in order."""
         return (document for _, document in self._read())
 
+    def read_files(self) -> Iterator[Document]:
+        """The passages of ordinary files."""
+        return (document for given in self.files for _, document in self._read_file(given))
+
     def _read(self) -> Iterator[Located]:
         """All documents, each with its FILE:LINE."""
         for reader in self._readers:
@@ -161,8 +171,11 @@ class CheckedInputs:
         from ..documents.reading import is_ordinary_file, read_located_documents, read_located_jsonl, read_located_tsv
 
         source, name = _copy_if_pipe(given, kept)
+        if source is not kept and is_ordinary_file(given):
+            self.files.append(given)
+            return partial(self._read_file, given)
         if source is not kept:
-            return partial(self._read_file if is_ordinary_file(given) else read_located_documents, given)
+            return partial(read_located_documents, given)
         reader = read_located_tsv if given.lower().removesuffix(".gz").endswith(".tsv") else read_located_jsonl
         return partial(reader, kept, name)
 

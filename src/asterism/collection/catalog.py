@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -135,6 +136,39 @@ class CatalogReader:
     def read_all_ids(self) -> dict[int, str]:
         """The id of each document, by its number."""
         return {int(number): str(id) for number, id in self._connection.execute("SELECT number, id FROM documents")}
+
+    def find_newest_number(self) -> int:
+        """The largest number of a document; -1 without documents."""
+        (number,) = self._connection.execute("SELECT max(number) FROM documents").fetchone()
+        return -1 if number is None else int(number)
+
+    def hash_ids(self, numbers: Numbers) -> Numbers:
+        """(n,) a hash of the id of each document; it is another one in every process."""
+        rows = "SELECT number, id FROM documents"  # read from the index of ids, without texts
+        if len(numbers) > AT_ONCE:
+            known, hashes = self._hash_rows(rows)
+        else:
+            marks = ",".join("?" * len(numbers))
+            known, hashes = self._hash_rows(f"{rows} WHERE number IN ({marks})", *numbers.tolist())
+        found = np.zeros(len(numbers), np.int64)  # a damaged index may have numbers without documents
+        is_there = np.isin(numbers, known)
+        found[is_there] = hashes[np.searchsorted(known, numbers[is_there])]
+        return found
+
+    def find_hashes(self, wanted: AbstractSet[int], after: int) -> tuple[Numbers, Numbers]:
+        """The documents after a number whose hashes are wanted: their numbers, ascending, and hashes."""
+        if not wanted:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        numbers, hashes = self._hash_rows("SELECT number, id FROM documents WHERE number > ?", after)
+        chosen = np.isin(hashes, list(wanted))
+        return numbers[chosen], hashes[chosen]
+
+    def _hash_rows(self, statement: str, *parameters: object) -> tuple[Numbers, Numbers]:
+        """Numbers, ascending, and hashes of ids."""
+        rows = self._connection.execute(statement, parameters)
+        pairs = np.fromiter((value for number, id in rows for value in (number, hash(id))), np.int64).reshape(-1, 2)
+        pairs = pairs[np.argsort(pairs[:, 0])]
+        return pairs[:, 0], pairs[:, 1]
 
     def documents(self, numbers: Sequence[int]) -> dict[int, Document]:
         """The documents of those numbers that exist."""

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..documents.document import Document
-from ..errors import IndexFolderError, UnknownDocument
+from ..errors import DamagedIndex, IndexFolderError, UnknownDocument
 from ..settings import TokenSearch, check_number, check_whole_number, count_threads
 from ..storage.arrays import verify_folders
 from ..storage.faults import damaged, report_write_errors
@@ -44,6 +44,7 @@ from .state import Numbers, upgrade_state
 from .writer import CollectionWriter
 
 MOST_WAIT = 1e6  # seconds
+READ_AT_ONCE = 256  # documents
 CHECK_PATIENCE = 60.0  # seconds that `check` waits for a writer
 
 T = TypeVar("T")
@@ -177,24 +178,45 @@ class Collection:
     ) -> Iterator[Document]:
         """The documents of the current state that match a filter, in the order in which they were added.
 
-        Without the first `offset`, and at most `limit`. Those that are removed while this runs are left out.
+        Without the first `offset`, and at most `limit`. While this runs, those that are removed are left out, and those
+        that change come last, as they are then, if they still match.
         """
         condition = None if filter is None else parse_filter(filter)
-        numbers = self.match(filter)[offset : None if limit is None else offset + limit]
-        for start in range(0, len(numbers), 256):
-            with self.reading() as reader:  # closed before each yield: the caller may read and write
-                found = reader.documents(numbers[start : start + 256].tolist())
-            self._refuse_others(found.values(), condition)
-            yield from (found[number] for number in sorted(found))
+        with self.reading() as reader:
+            numbers = self._match(reader, filter)[offset : None if limit is None else offset + limit]
+            hashes, newest = reader.hash_ids(numbers), reader.find_newest_number()
+        for number, document in self._read_in_parts(numbers, hashes, newest):
+            if condition is not None and not is_fulfilled(condition, document.metadata):
+                if number <= newest:
+                    raise self._explain_fields()
+                continue
+            yield document
+
+    def _read_in_parts(self, numbers: Numbers, hashes: Numbers, newest: int) -> Iterator[tuple[int, Document]]:
+        """Documents with their numbers; one that changes has another number, above all that were there before."""
+        while len(numbers):
+            moved: set[int] = set()
+            for start in range(0, len(numbers), READ_AT_ONCE):
+                part = numbers[start : start + READ_AT_ONCE].tolist()
+                with self.reading() as reader:  # closed before each yield: the caller may read and write
+                    found = reader.documents(part)
+                moved.update(hashes[start + i] for i, number in enumerate(part) if number not in found)
+                yield from ((number, found[number]) for number in part if number in found)
+            with self.reading() as reader:
+                numbers, hashes = reader.find_hashes(moved, newest)
+                newest = reader.find_newest_number()
 
     def match(self, filter: Mapping[str, Any] | None = None) -> Numbers:
         """(n,) the numbers of the documents that match a filter, ascending."""
         with self.reading() as reader:
-            if filter is None:
-                return reader.read_all_numbers()
-            snapshot = self._open_newest(reader)
-            eligible = self._eligibility.find(snapshot, reader, filter)
-            return snapshot.numbers if eligible is None else snapshot.numbers[eligible]
+            return self._match(reader, filter)
+
+    def _match(self, reader: CatalogReader, filter: Mapping[str, Any] | None) -> Numbers:
+        if filter is None:
+            return reader.read_all_numbers()
+        snapshot = self._open_newest(reader)
+        eligible = self._eligibility.find(snapshot, reader, filter)
+        return snapshot.numbers if eligible is None else snapshot.numbers[eligible]
 
     def find(
         self, search: Callable[[Snapshot, Mask | None], SearchHits], filter: Mapping[str, Any] | None = None
@@ -315,7 +337,10 @@ class Collection:
     def _refuse_others(self, documents: Iterable[Document], condition: Condition | None) -> None:
         """Damaged fields must not add documents."""
         if condition is not None and not all(is_fulfilled(condition, document.metadata) for document in documents):
-            raise damaged(self.path, "has fields that are not those of its documents")
+            raise self._explain_fields()
+
+    def _explain_fields(self) -> DamagedIndex:
+        return damaged(self.path, "has fields that are not those of its documents")
 
     def _verify(self, snapshot: Snapshot) -> None:
         """Before the first search of a small index, compare the checksums of its segments."""

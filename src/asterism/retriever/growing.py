@@ -180,8 +180,16 @@ class GrowingIndex(IndexedDocuments):
         """Add documents, replacing those whose ids exist."""
         return self.add(documents, update=True, progress=progress, wait=wait)
 
-    def missing(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """Those whose ids are not in the index: `retriever.add(retriever.missing(documents))` resumes an `add`."""
+    def missing(self, documents: Iterable[Document], *, changed: bool = False) -> Iterator[Document]:
+        """Those whose ids are not in the index: `retriever.add(retriever.missing(documents))` resumes an `add`.
+
+        changed: also those that are another document there; then `retriever.update(...)` resumes it.
+        """
         for batch in split_batches(documents, self._collection.policy):
-            known = self._collection.known([document.id for document in batch])
-            yield from (document for document in batch if document.id not in known)
+            ids = [document.id for document in batch]
+            if changed:
+                there = {one.id: one for one in self._collection.get(ids, missing_ok=True)}
+                yield from (document for document in batch if there.get(document.id) != document)
+            else:
+                known = self._collection.known(ids)
+                yield from (document for document in batch if document.id not in known)

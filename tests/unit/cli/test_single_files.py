@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from asterism import Retriever, read_documents
+from asterism import EncoderSettings, Retriever, read_documents
 from asterism.cli.inputs import CheckedInputs
+from asterism.retriever.jobs import describe_job, start_job
 from tests.unit.cli.running import ids, jsonl, run
 from tests.unit.results.conftest import Validate
 
 WORDS = ("--views", "lexical")
+AS_ASKED: dict[str, Any] = {"views": ["lexical"], "encoder": EncoderSettings(precision="int8")}
 PARTS = "\n\n".join(f"## Part {i}\n\nAnimal{i} is one of many animals." for i in range(4))
 
 
@@ -58,6 +61,84 @@ def test_a_file_of_a_folder_is_not_added_again(tmp_path: Path) -> None:
     assert run("index", tmp_path / "n", new, "--to", tmp_path / "y.ast", *WORDS).err.count("given too") == 1
     assert not (tmp_path / "y.ast").exists()
     assert ids(tmp_path / "x.ast") == ["n/a.txt#1"]
+
+
+@pytest.mark.parametrize("name", ["r.jsonl", "r.tsv"])
+def test_records_of_a_folder_are_not_added_again(tmp_path: Path, name: str) -> None:
+    (tmp_path / "n").mkdir()
+    (tmp_path / "n" / "a.txt").write_text("a fox")
+    (tmp_path / "n" / name).write_text(
+        '{"_id": "k", "text": "zebra"}\n' if name == "r.jsonl" else "id\ttext\nk\tzebra\n"
+    )
+    index = tmp_path / "x.ast"
+    assert "given too" in run("index", tmp_path / "n", tmp_path / "n" / name, "--to", index, *WORDS).err
+    assert run("index", tmp_path / "n", "--to", index, *WORDS, "-q").code == 0
+    assert "lies in the folder 'n'" in run("add", index, tmp_path / "n" / name).err
+    assert run("search", index, "zebra").out.count("\n") == 1
+
+
+def test_a_file_that_changed_is_not_mixed_with_what_it_was(tmp_path: Path) -> None:
+    table, index = tmp_path / "t.csv", tmp_path / "x.ast"
+    table.write_text("word\none\ntwo\n")
+    assert run("index", table, "--to", index, *WORDS, "-q").code == 0
+    assert run("add", index, table, "--skip-existing", "--json").lines()[0]["skipped"] == 2
+    table.write_text("word\nzero\none\ntwo\n")
+    ran = run("add", index, table, "--skip-existing")
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert "t.csv has changed since it was added (t.csv#1 is another text): use --update" in ran.err
+    assert ids(index) == ["t.csv#1", "t.csv#2"]
+
+
+def test_an_input_that_changed_before_the_index_was_finished(tmp_path: Path) -> None:
+    """What is in the index afterwards is what the inputs say then."""
+    table, lines, index = tmp_path / "t.csv", tmp_path / "d.jsonl", tmp_path / "x.ast"
+    table.write_text("word\none\ntwo\nthree\n")
+    jsonl(lines, [{"_id": "a", "text": "alpha"}, {"_id": "b", "text": "beta"}])
+    assert run("index", table, lines, "--to", index, *WORDS, "-q").code == 0
+    with Retriever.open(index) as retriever:  # as if it had been killed before the last batch
+        start_job(retriever.collection, describe_job([str(table), str(lines)], "all-MiniLM-L6-v2", **AS_ASKED))
+        retriever.delete(["b"])
+    table.write_text("word\nzero\none\n")
+    jsonl(lines, [{"_id": "a", "text": "gamma"}, {"_id": "c", "text": "delta"}])
+    assert run("index", table, lines, "--to", index, *WORDS, "-q") == (0, "", "")
+    with Retriever.open(index) as retriever:
+        assert {one.id: one.text for one in retriever} == {
+            "t.csv#1": "word: zero",
+            "t.csv#2": "word: one",
+            "a": "gamma",
+            "c": "delta",
+        }
+
+
+def test_the_same_words_in_another_folder_are_another_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("d1", "d2"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "t.csv").write_text(f"word\n{name}\n")
+    monkeypatch.chdir(tmp_path / "d1")
+    assert run("index", "t.csv", "--to", "../x.ast", *WORDS, "-q").code == 0
+    with Retriever.open("../x.ast") as retriever:
+        start_job(retriever.collection, describe_job([str(tmp_path / "d1" / "t.csv")], "all-MiniLM-L6-v2", **AS_ASKED))
+    monkeypatch.chdir(tmp_path / "d2")
+    assert "was begun with other inputs" in run("index", "t.csv", "--to", "../x.ast", *WORDS).err
+    monkeypatch.chdir(tmp_path / "d1")
+    assert run("index", "t.csv", "--to", "../x.ast", *WORDS, "-q").code == 0
+
+
+def test_documents_are_added_before_folders(tmp_path: Path) -> None:
+    """A document that was there first keeps its id, and the file is left out with a reason."""
+    (tmp_path / "n").mkdir()
+    (tmp_path / "n" / "m.md").write_text("one")
+    (tmp_path / "n" / "o.md").write_text("two")
+    given = jsonl(tmp_path / "own.jsonl", [{"_id": "n/m.md#1", "text": "own"}])
+    index = tmp_path / "x.ast"
+    assert run("index", jsonl(tmp_path / "f.jsonl", [{"_id": "f", "text": "fox"}]), "--to", index, *WORDS).code == 0
+    ran = run("add", index, tmp_path / "n", given)
+    assert ran.code == 0
+    assert "1 id taken" in ran.err
+    assert ids(index) == ["f", "n/m.md#1", "n/o.md#1"]
+    ran = run("add", index, given, "--update")
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert "own.jsonl:1: the id 'n/m.md#1' is kept for a passage of the folder 'n'" in ran.err
 
 
 def test_a_folder_takes_over_its_single_files(index: Path, tmp_path: Path, validate: Validate) -> None:

@@ -152,6 +152,7 @@ def test_several_indexes(made: Path, folder: Path, tmp_path: Path) -> None:
         (["search", "fox", "--also", ".", "--explain"], "--explain and --also were given"),
         (["search", "fox", "--also", ".", "--calibrated", "--method", "exact"], "expected hybrid"),
         (["export", "--to", "x.csv"], "x.csv has another ending, expected .jsonl, .jsonl.gz or .parquet"),
+        (["get", "\udcff"], "there is no document with the id '\\udcff'"),
         (["export", "--to", "nowhere/x.jsonl"], "cannot be written (there is no folder nowhere)"),
         (["delete"], "no ids were given, expected some"),
         (["delete", "fox", "--filter", "{}"], "both ids and --filter were given, expected one of them"),

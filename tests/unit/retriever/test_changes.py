@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,15 @@ def test_missing_resumes_an_interrupted_add(put: Put) -> None:
     assert list(made.missing(iter(FEW))) == []
 
 
+def test_missing_or_changed(put: Put) -> None:
+    made = put(FEW)
+    changed = [replace(FEW[0], text="another text"), *FEW[1:], Document("new", "a new one")]
+    assert list(made.missing(changed)) == changed[-1:]
+    assert list(made.missing(changed, changed=True)) == [changed[0], changed[-1]]
+    made.update(made.missing(changed, changed=True))
+    assert list(made.missing(changed, changed=True)) == []
+
+
 def test_iterating_does_not_hold_the_index(put: Put) -> None:
     made = put()
     with closing(iter(made)) as documents:
@@ -166,6 +176,29 @@ def test_iterating_does_not_hold_the_index(put: Put) -> None:
             assert made.get(document.id) == document
             made.delete([document.id])
     assert len(made) == 0
+
+
+@pytest.mark.parametrize("filter", [None, {"n": {"$gte": 0}}])
+@pytest.mark.parametrize("step", [1, 256, 300, 599])
+def test_documents_that_change_while_they_are_read_come_once(
+    put: Put, step: int, filter: dict[str, Any] | None
+) -> None:
+    """A change gives a document another number, so that it is not found where it was."""
+    made = put([], views=["lexical"])
+    made.add(Document(f"d{i}", f"text {i}", metadata={"n": i}) for i in range(600))
+    found = []
+    for number, document in enumerate(made.collection.documents(filter), 1):
+        found.append(document.id)
+        if number == step:
+            made.set_metadata({"seen": True}, filter={"n": {"$lt": 500}})
+            made.update([Document("d599", "no number any more"), Document("new", "new", metadata={"n": 1})])
+            made.delete(["d598"])
+            made.compact()
+        if number == 400 and step != 599:
+            made.set_metadata({"again": True}, filter={"n": {"$gte": 300}})
+    expected = {f"d{i}" for i in range(600)} - ({"d598"} if step <= 512 else set())
+    expected -= {"d599"} if filter and step <= 512 else set()
+    assert sorted(found) == sorted(expected)
 
 
 def test_compact_drops_deleted_documents_and_changes_no_answer(put: Put) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...files.regular_files import open_regular
-from .names import escape_name
+from .names import escape_name, unescape_name
 from .selecting import GITIGNORE, Ignoring, Selection, read_gitignore
 from .skipping import SkippedFile, name_special
 
@@ -45,15 +45,16 @@ class FoundFile:
 
 @dataclass
 class Walk:
-    """What a folder has. unreadable: relative paths, escaped, of what could not be looked into: its files may exist."""
+    """What a folder has. unreadable: relative paths of what could not be looked into: its files may exist."""
 
     files: list[FoundFile] = field(default_factory=list)
     skipped: list[SkippedFile] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
 
     def may_have(self, name: str) -> bool:
-        """Whether a file that was not found may be there nevertheless."""
-        return any(name == one or name.startswith(f"{one}/") or not one for one in self.unreadable)
+        """Whether a file that was not found may be there nevertheless, by its escaped name."""
+        path = unescape_name(name)  # because a name is escaped in another way if more follows it
+        return any(path == one or path.startswith(f"{one}/") or not one for one in self.unreadable)
 
 
 def walk_folder(root: Path, selection: Selection, index: Path | None = None) -> Walk:
@@ -81,9 +82,9 @@ def _list(root: Path, prefix: str, walk: Walk) -> list[str] | None:
     except FileNotFoundError:  # removed since its parent was listed
         return None
     except OSError as error:
-        name = escape_name(prefix.rstrip("/"))
+        name = prefix.rstrip("/")
         walk.unreadable.append(name)
-        walk.skipped.append(SkippedFile(name or ".", "unreadable folder", str(error.strerror)))
+        walk.skipped.append(SkippedFile(escape_name(name) or ".", "unreadable folder", str(error.strerror)))
         return None
 
 
@@ -120,7 +121,7 @@ def _visit(
     except FileNotFoundError:
         return None
     except OSError as error:
-        walk.unreadable.append(shown)
+        walk.unreadable.append(name)
         walk.skipped.append(SkippedFile(shown, "unreadable", str(error.strerror)))
         return None
     is_folder = stat.S_ISDIR(status.st_mode)

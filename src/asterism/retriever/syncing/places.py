@@ -23,10 +23,9 @@ def find_place(folder: KnownFolder, index: Path, files_of: FilesOf) -> Path | No
     """
     here = os.path.realpath(index)
     paths = [os.path.realpath(unescape_name(folder.path))]
-    if folder.from_index:
-        beside = os.path.realpath(os.path.join(here, unescape_name(folder.from_index)))
-        has_moved = unescape_name(folder.index) != here and _has_most(Path(beside), folder, files_of(folder))
-        paths.insert(0 if has_moved else 1, beside)
+    beside = os.path.realpath(os.path.join(here, unescape_name(folder.from_index)))
+    if folder.from_index and beside != paths[0] and _has_most(Path(beside), folder, files_of(folder)):
+        paths.insert(0 if unescape_name(folder.index) != here else 1, beside)
     return next((Path(path) for path in paths if os.path.isdir(path)), None)
 
 

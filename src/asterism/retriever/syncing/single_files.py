@@ -15,6 +15,7 @@ from pathlib import Path
 from ...collection.catalog import CatalogReader
 from ...collection.collection import Collection
 from ...documents.folders.names import escape_path, make_passage_id, make_stem, unescape_name
+from ...documents.reading import is_ordinary_file
 from ...documents.single_files import name_single_file
 from ...errors import InputError
 from ...representations import Representations
@@ -25,7 +26,7 @@ from .places import find_place, is_inside
 
 
 def check_single_files(collection: Collection, files: Sequence[str]) -> None:
-    """Refuse files of the index's folders, and other files of the same name."""
+    """Refuse files of the index's folders, and other files of the same name as one that the index has."""
     if not files:
         return
     with collection.reading() as reader:
@@ -36,7 +37,7 @@ def check_single_files(collection: Collection, files: Sequence[str]) -> None:
             if name is not None:
                 advice = "`asterism sync DIR` reads what is new in it"
                 raise InputError(f"{file} lies in the folder {name!r} of the index, expected other files: {advice}")
-            if (other := _find_namesake(reader, file)) is not None:
+            if is_ordinary_file(file) and (other := _find_namesake(reader, file)) is not None:
                 advice = "give their folders instead (asterism sync DIR FOLDER…), or rename one"
                 raise InputError(f"{file}: the index has {other}, expected one file of a name: {advice}")
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from asterism.documents.folders.names import escape_name
 from asterism.documents.folders.selecting import Selection, check_globs
-from asterism.documents.folders.walking import walk_folder
+from asterism.documents.folders.walking import Walk, walk_folder
 from asterism.errors import SettingError
 
 AS_ROOT = os.geteuid() == 0
@@ -94,6 +95,13 @@ def test_a_gitignore_with_a_byte_order_mark(tmp_path: Path) -> None:
     make(tmp_path, "a.md", "b.txt")
     (tmp_path / ".gitignore").write_bytes(b"\xef\xbb\xbf*.txt\n")
     assert names_in(tmp_path) == ["a.md"]
+
+
+@pytest.mark.parametrize("name", ["dir", "dir ", "in ner/x\t", "\udcff"])
+def test_files_below_what_could_not_be_read_may_be_there(name: str) -> None:
+    walk = Walk(unreadable=[name])
+    assert all(walk.may_have(escape_name(file)) for file in (name, f"{name}/a.md", f"{name}/b/c"))
+    assert not any(walk.may_have(escape_name(file)) for file in (f"{name}2/a.md", "a.md", f"z{name}"))
 
 
 def test_a_pattern_may_have_any_character_but_a_newline(tmp_path: Path) -> None:

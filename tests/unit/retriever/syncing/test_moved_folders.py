@@ -136,6 +136,18 @@ def test_a_copied_index_keeps_its_folder(project: Path, tmp_path: Path) -> None:
         assert set(texts(retriever)) == {"docs/k.md#1", "docs/l.md#1"}
 
 
+def test_an_index_moved_alone_takes_no_other_folder(project: Path, tmp_path: Path) -> None:
+    """Its own may be on a disk that is not mounted."""
+    (tmp_path / "P2" / "docs").mkdir(parents=True)
+    (tmp_path / "P2" / "docs" / "m.md").write_text("mango")
+    (project / "docs").rename(tmp_path / "away")
+    (project / "d.ast").rename(tmp_path / "P2" / "d.ast")
+    with opened(tmp_path / "P2") as retriever:
+        with pytest.raises(InputError, match="P/docs does not exist"):
+            retriever.sync()
+        assert set(texts(retriever)) == {"docs/k.md#1", "docs/l.md#1"}
+
+
 def test_forget_matches_names_only_if_no_path_does(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
