@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .collection.catalog import CatalogReader
+    from .collection.catalog_reader import CatalogReader
     from .collection.collection import Collection, Found
     from .collection.kept_views import Views
     from .collection.metadata_changes import MetadataChange, Moved
@@ -93,7 +93,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "collection.catalog": ("CatalogReader",),
+    "collection.catalog_reader": ("CatalogReader",),
     "collection.collection": ("Collection", "Found"),
     "collection.kept_views": ("Views",),
     "collection.metadata_changes": ("MetadataChange", "Moved"),

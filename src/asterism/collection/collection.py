@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..documents.document import Document
-from ..errors import DamagedIndex, IndexFolderError, UnknownDocument
+from ..errors import IndexFolderError, UnknownDocument
 from ..settings import TokenSearch, check_number, check_whole_number, count_threads
 from ..storage.arrays import verify_folders
 from ..storage.faults import damaged, report_write_errors
@@ -32,11 +32,13 @@ from ..storage.manifest import read_manifest
 from ..views.eligible import Mask
 from ..views.hits import SearchHits
 from .base import Base
-from .catalog import Catalog, CatalogReader, create_catalog
+from .catalog import Catalog, create_catalog
+from .catalog_reader import CatalogReader
 from .eligibility import Eligibility
 from .filter_parsing import parse_filter
 from .filters import Condition, is_fulfilled
 from .format import KIND, PATIENCE, REPAIR, VERSION, read_views, write_collection_manifest
+from .iteration import read_in_parts
 from .kept_views import Views
 from .policy import Policy
 from .snapshot import Snapshot, positions
@@ -44,7 +46,6 @@ from .state import Numbers, upgrade_state
 from .writer import CollectionWriter
 
 MOST_WAIT = 1e6  # seconds
-READ_AT_ONCE = 256  # documents
 CHECK_PATIENCE = 60.0  # seconds that `check` waits for a writer
 
 T = TypeVar("T")
@@ -185,26 +186,12 @@ class Collection:
         with self.reading() as reader:
             numbers = self._match(reader, filter)[offset : None if limit is None else offset + limit]
             hashes, newest = reader.hash_ids(numbers), reader.find_newest_number()
-        for number, document in self._read_in_parts(numbers, hashes, newest):
-            if condition is not None and not is_fulfilled(condition, document.metadata):
-                if number <= newest:
-                    raise self._explain_fields()
+        for number, document in read_in_parts(self.reading, numbers, hashes, newest):
+            if number <= newest:
+                self._refuse_others([document], condition)
+            elif condition is not None and not is_fulfilled(condition, document.metadata):
                 continue
             yield document
-
-    def _read_in_parts(self, numbers: Numbers, hashes: Numbers, newest: int) -> Iterator[tuple[int, Document]]:
-        """Documents with their numbers; one that changes has another number, above all that were there before."""
-        while len(numbers):
-            moved: set[int] = set()
-            for start in range(0, len(numbers), READ_AT_ONCE):
-                part = numbers[start : start + READ_AT_ONCE].tolist()
-                with self.reading() as reader:  # closed before each yield: the caller may read and write
-                    found = reader.documents(part)
-                moved.update(hashes[start + i] for i, number in enumerate(part) if number not in found)
-                yield from ((number, found[number]) for number in part if number in found)
-            with self.reading() as reader:
-                numbers, hashes = reader.find_hashes(moved, newest)
-                newest = reader.find_newest_number()
 
     def match(self, filter: Mapping[str, Any] | None = None) -> Numbers:
         """(n,) the numbers of the documents that match a filter, ascending."""
@@ -337,10 +324,7 @@ class Collection:
     def _refuse_others(self, documents: Iterable[Document], condition: Condition | None) -> None:
         """Damaged fields must not add documents."""
         if condition is not None and not all(is_fulfilled(condition, document.metadata) for document in documents):
-            raise self._explain_fields()
-
-    def _explain_fields(self) -> DamagedIndex:
-        return damaged(self.path, "has fields that are not those of its documents")
+            raise damaged(self.path, "has fields that are not those of its documents")
 
     def _verify(self, snapshot: Snapshot) -> None:
         """Before the first search of a small index, compare the checksums of its segments."""

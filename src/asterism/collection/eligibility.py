@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..views.eligible import Mask
-from .catalog import CatalogReader
+from .catalog_reader import CatalogReader
 from .filter_parsing import parse_filter, to_canonical_text
 from .policy import Policy
 from .snapshot import Snapshot

@@ -8,7 +8,7 @@ from typing import Any
 from ..storage.facts import Facts
 from ..storage.faults import damaged
 from ..storage.manifest import write_manifest
-from .catalog import CatalogReader
+from .catalog_reader import CatalogReader
 from .kept_views import Views
 
 KIND = "asterism index"

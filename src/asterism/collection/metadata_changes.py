@@ -18,7 +18,8 @@ from ..documents.document import Document
 from ..documents.files.documents import RESERVED
 from ..documents.folders.names import is_passage_of
 from ..errors import DocumentError, IndexFolderError
-from .catalog import AT_ONCE, CatalogEdit, CatalogReader
+from .catalog import CatalogEdit
+from .catalog_reader import AT_ONCE, CatalogReader
 from .state import Numbers
 
 

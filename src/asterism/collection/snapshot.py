@@ -18,7 +18,7 @@ from ..views.lexical.searcher import LexicalSearcher
 from ..views.lexical.statistics import LexicalStatistics
 from ..views.tokens.merge import KeptTokens
 from ..views.tokens.searcher import TokenSearcher
-from .catalog import CatalogReader
+from .catalog_reader import CatalogReader
 from .filters import Condition, Either, Every, Not
 from .state import Numbers, State, fingerprint
 from .stored_parts import StoredCodec, StoredSegment, open_stored_codec, open_stored_segment

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from asterism.collection import collection as collection_module
-from asterism.collection.catalog import CatalogReader
+from asterism.collection.catalog_reader import CatalogReader
 from asterism.collection.collection import Collection
 from asterism.collection.policy import Policy
 from asterism.errors import IndexBusy

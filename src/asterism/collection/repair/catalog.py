@@ -24,7 +24,8 @@ from ...storage.byte_correction import correct_row, row_checksum
 from ...storage.facts import Facts
 from ...storage.folders import PART
 from ...storage.manifest import read_manifest
-from ..catalog import Catalog, CatalogEdit, create_catalog, read_document, read_fact
+from ..catalog import Catalog, CatalogEdit, create_catalog
+from ..catalog_rows import read_document, read_fact
 from ..connections import CATALOG
 from ..format import KIND, REPAIR, VERSION, read_views, write_collection_manifest
 from ..kept_views import Views

@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ...collection.catalog import CatalogReader
+from ...collection.catalog_reader import CatalogReader
 from ...documents.files.chunking import Chunking
 from ...documents.folders.names import make_stem, unescape_name
 from ...documents.folders.selecting import Selection

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ...collection.catalog import AT_ONCE, CatalogReader
+from ...collection.catalog_reader import AT_ONCE, CatalogReader
 from ...collection.collection import Collection
 from ...documents.document import Document
 from ...documents.folders.names import find_owner, make_stem, split_passage_id

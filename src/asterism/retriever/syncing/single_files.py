@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from ...collection.catalog import CatalogReader
+from ...collection.catalog_reader import CatalogReader
 from ...collection.collection import Collection
 from ...documents.folders.names import escape_path, make_passage_id, make_stem, unescape_name
 from ...documents.reading import is_ordinary_file
