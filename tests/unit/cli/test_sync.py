@@ -205,6 +205,36 @@ def test_watch_follows_changes_until_ctrl_c(index: Path, notes: Path) -> None:
     assert run("check", index, "-q").code == 0
 
 
+def test_watch_follows_a_link(tmp_path: Path) -> None:
+    for name in ("r1", "r2"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.md").write_text(f"A heron of {name}.")
+    (tmp_path / "current").symlink_to("r1")
+    assert run("index", tmp_path / "current", "--to", tmp_path / "r1" / "x.ast", *WORDS, "-q").code == 0
+    process = subprocess.Popen(
+        [COMMAND, "sync", str(tmp_path / "r1" / "x.ast"), "--watch", "--json"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment(),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    try:
+        json.loads(process.stdout.readline())  # of the first sync
+        (tmp_path / "r1" / "b.md").write_text("A new heron.")  # beside the index, whose own changes are none
+        assert json.loads(process.stdout.readline())["read"] == 1
+        (tmp_path / "new").symlink_to("r2")
+        (tmp_path / "new").rename(tmp_path / "current")
+        found = json.loads(process.stdout.readline())
+        assert [found[name] for name in ("replaced", "removed", "moved")] == [1, 1, []]
+        (tmp_path / "r2" / "c.md").write_text("Another heron.")
+        assert json.loads(process.stdout.readline())["read"] == 1
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+
+
 def test_watch_outlives_what_passes(index: Path, notes: Path) -> None:
     """A folder that is empty, away or replaced, and another writer."""
     process = subprocess.Popen(

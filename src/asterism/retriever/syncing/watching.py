@@ -33,7 +33,7 @@ def watch_folders(folders: Sequence[str], index: Path) -> Iterator[None]:
             time.sleep(TICK / 1000)
             continue
         is_told, began = False, False
-        for has_changes in _watch(folders, index):
+        for has_changes in _watch([os.path.realpath(folder) for folder in folders], index):
             if seen != [_identify(folder) for folder in folders]:
                 break
             if has_changes or not began:
@@ -42,7 +42,10 @@ def watch_folders(folders: Sequence[str], index: Path) -> Iterator[None]:
 
 
 def _watch(folders: Sequence[str], index: Path) -> Iterator[bool]:
-    """Whether there were changes, after each burst of them and each tick; ends if a folder cannot be watched."""
+    """Whether there were changes, after each burst of them and each tick; ends if a folder cannot be watched.
+
+    The folders' paths are real ones, so that those of changes can be compared with the index's.
+    """
     try:
         from watchfiles import Change, watch
     except ImportError as error:
