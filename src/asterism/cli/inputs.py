@@ -37,7 +37,7 @@ def parse_filter(text: str | None) -> dict[str, Any] | None:
 def parse_object(text: str, name: str, example: str, error_class: type[InputError] = InputError) -> dict[str, Any]:
     """A JSON object of the command line; `name` and `example` are for messages."""
     try:
-        found = parse_json(text)
+        found = parse_json(text, unique=True)
     except ValueError as error:
         raise error_class(f"{name} is not usable JSON ({error}): {text[:60]!r}") from error
     if not isinstance(found, dict):

@@ -140,6 +140,7 @@ def test_a_bad_file(name: str, content: bytes, message: str, made: Path, model: 
         (["fox", "--filter", '{"\\ud800": 1}'], "filter"),
         (["fox", "--filter", "[1]"], "--filter is '\\[1\\]', expected an object"),
         (["fox", "--filter", "year=5"], "--filter is not usable JSON"),
+        (["fox", "--filter", '{"a": 1, "a": 2}'], "--filter is not usable JSON"),
         (["fox", "--filter", "[" * 100_000], "--filter is not usable JSON"),
         (["fox", "--model", "nonsense"], "neither a folder, nor a known model"),
         (["fox", "--model", "/nowhere"], "there is no folder /nowhere"),
