@@ -19,8 +19,7 @@ from ..documents.document import Document
 from ..errors import IndexFolderError
 from ..files.json_text import parse_json
 from ..storage.byte_correction import row_checksum
-from .catalog_reader import AT_ONCE, CatalogReader
-from .catalog_rows import join_columns
+from .catalog_reader import AT_ONCE, CatalogReader, join_columns
 from .connections import CATALOG, SCHEMA, Connections, connect, translate_errors
 from .filters import list_fields
 from .state import Numbers, State, fingerprint, new_identity

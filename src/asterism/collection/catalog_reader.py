@@ -1,4 +1,4 @@
-"""What a transaction reads of the catalog."""
+"""What a transaction reads of the catalog, and the checksums of its rows."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from ..documents.document import Document
+from ..errors import DamagedIndex, DocumentError
+from ..files.json_text import parse_json
+from ..storage.byte_correction import is_row_checksum
 from ..storage.facts import Facts
 from ..storage.faults import damaged
-from .catalog_rows import describe_change, read_document, read_fact
 from .connections import CATALOG, connect, find_end, translate_errors
 from .filters import Compare, Kind, OneOf, Value, list_fields
 from .state import Numbers, State
@@ -189,4 +191,40 @@ class CatalogReader:
         try:
             return np.fromiter((row[0] for row in rows), np.int64)
         except (TypeError, ValueError, OverflowError) as error:
-            raise describe_change(self.path, "a document's number") from error
+            raise _describe_change(self.path, "a document's number") from error
+
+
+def join_columns(number: int, id: str, title: str, text: str, metadata: str) -> bytes:
+    """The bytes that a row's checksum covers."""
+    return "\0".join((str(number), id, title, text, metadata)).encode("utf-8", "surrogatepass")
+
+
+def read_fact(row: Sequence[Any], path: Path) -> dict[str, Any]:
+    """A row of `facts` -> its object; raises DamagedIndex if the checksum does not match."""
+    name, value, checksum = row
+    if not isinstance(value, str) or not is_row_checksum(f"{name}\0{value}".encode(), checksum):
+        raise _describe_change(path, f"its {str(name)[:60]}")
+    try:
+        return Facts(parse_json(value), f"{path}: its {name}").content
+    except DamagedIndex:
+        raise
+    except ValueError as error:
+        raise damaged(path, f"has facts that are not JSON ({error})") from error
+
+
+def read_document(row: Sequence[Any], path: Path) -> Document:
+    """A row of `documents` -> the document; raises DamagedIndex if the checksum does not match."""
+    number, id, title, text, metadata, checksum = row
+    texts = (id, title, text, metadata)
+    if not all(isinstance(value, str) for value in texts) or not is_row_checksum(
+        join_columns(number, *texts), checksum
+    ):
+        raise _describe_change(path, f"document {str(id)[:60]!r}")
+    try:
+        return Document(id=id, text=text, title=title, metadata=parse_json(metadata))
+    except (ValueError, DocumentError) as error:
+        raise damaged(path, f"has a document that asterism cannot have stored ({error})") from error
+
+
+def _describe_change(path: Path, what: str) -> DamagedIndex:
+    return damaged(f"{path}: {what}", "was changed since it was written")

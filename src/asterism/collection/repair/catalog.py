@@ -25,7 +25,7 @@ from ...storage.facts import Facts
 from ...storage.folders import PART
 from ...storage.manifest import read_manifest
 from ..catalog import Catalog, CatalogEdit, create_catalog
-from ..catalog_rows import read_document, read_fact
+from ..catalog_reader import read_document, read_fact
 from ..connections import CATALOG
 from ..format import KIND, REPAIR, VERSION, read_views, write_collection_manifest
 from ..kept_views import Views
