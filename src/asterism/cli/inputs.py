@@ -75,13 +75,6 @@ def list_files(sources: Sequence[str]) -> list[str]:
     return [given for given in sources if not _is_stdin(given) and os.path.isfile(given)]
 
 
-def list_ordinary_files(sources: Sequence[str]) -> list[str]:
-    """Those that are read in passages."""
-    from ..documents.reading import is_ordinary_file
-
-    return [given for given in list_files(sources) if is_ordinary_file(given)]
-
-
 def _is_beir(folder: str) -> bool:
     """Whether it has a corpus and queries, judgements or nothing else: any folder may have a file called corpus."""
     names = set(_list_visible(folder))

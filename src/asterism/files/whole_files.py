@@ -81,6 +81,7 @@ def name_failures(target: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        reason = error.strerror or error  # a library's errors may have a message alone
         if error.errno in FULL:
-            raise DiskFull(f"{target} cannot be written ({error.strerror}): make room, then try again") from error
-        raise InputError(f"{target} cannot be written ({error.strerror}): choose another path") from error
+            raise DiskFull(f"{target} cannot be written ({reason}): make room, then try again") from error
+        raise InputError(f"{target} cannot be written ({reason}): choose another path") from error
