@@ -7,7 +7,10 @@ import os
 import shutil
 import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -179,10 +182,11 @@ def test_group_by_file_and_fold(index: Path, notes: Path) -> None:
     assert sum(hit["text"] == "A heron." for hit in folded) == 1
 
 
-def test_watch_follows_changes_until_ctrl_c(index: Path, notes: Path) -> None:
-    command = [COMMAND, "sync", str(index), str(notes), "--watch", "--json"]
+@contextmanager
+def watching(index: Path, *options: str) -> Iterator[Any]:
+    """The process of `sync --watch --json` after its first sync; Ctrl-C must end it without a fault."""
     process = subprocess.Popen(
-        command,
+        [COMMAND, "sync", str(index), *options, "--watch", "--json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -190,17 +194,22 @@ def test_watch_follows_changes_until_ctrl_c(index: Path, notes: Path) -> None:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
     )
     try:
-        json.loads(process.stdout.readline())  # of the first sync
-        (notes / "new.md").write_text("A new heron.")
-        assert json.loads(process.stdout.readline())["read"] == 1
-        (notes / "b.txt").unlink()
-        assert json.loads(process.stdout.readline())["removed"] == 1
+        json.loads(process.stdout.readline())
+        yield process
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
     finally:
         process.kill()
     assert process.returncode == 130
     assert errors.endswith("asterism: stopped\n")
+
+
+def test_watch_follows_changes_until_ctrl_c(index: Path, notes: Path) -> None:
+    with watching(index, str(notes)) as process:
+        (notes / "new.md").write_text("A new heron.")
+        assert json.loads(process.stdout.readline())["read"] == 1
+        (notes / "b.txt").unlink()
+        assert json.loads(process.stdout.readline())["removed"] == 1
     assert set(ids(index)) == {"notes/a.md#1", "notes/new.md#1"}
     assert run("check", index, "-q").code == 0
 
@@ -211,15 +220,7 @@ def test_watch_follows_a_link(tmp_path: Path) -> None:
         (tmp_path / name / "a.md").write_text(f"A heron of {name}.")
     (tmp_path / "current").symlink_to("r1")
     assert run("index", tmp_path / "current", "--to", tmp_path / "r1" / "x.ast", *WORDS, "-q").code == 0
-    process = subprocess.Popen(
-        [COMMAND, "sync", str(tmp_path / "r1" / "x.ast"), "--watch", "--json"],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment(),
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    try:
-        json.loads(process.stdout.readline())  # of the first sync
+    with watching(tmp_path / "r1" / "x.ast") as process:
         (tmp_path / "r1" / "b.md").write_text("A new heron.")  # beside the index, whose own changes are none
         assert json.loads(process.stdout.readline())["read"] == 1
         (tmp_path / "new").symlink_to("r2")
@@ -228,25 +229,11 @@ def test_watch_follows_a_link(tmp_path: Path) -> None:
         assert [found[name] for name in ("replaced", "removed", "moved")] == [1, 1, []]
         (tmp_path / "r2" / "c.md").write_text("Another heron.")
         assert json.loads(process.stdout.readline())["read"] == 1
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
-    finally:
-        process.kill()
-    assert process.returncode == 130
 
 
 def test_watch_outlives_what_passes(index: Path, notes: Path) -> None:
     """A folder that is empty, away or replaced, and another writer."""
-    process = subprocess.Popen(
-        [COMMAND, "sync", str(index), "--watch", "--json", "--wait", "0.1"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment(),
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    try:
-        json.loads(process.stdout.readline())  # of the first sync
+    with watching(index, "--wait", "0.1") as process:
         assert "watching" in process.stderr.readline()
         shutil.rmtree(notes)
         assert "does not exist" in process.stderr.readline()
@@ -261,11 +248,6 @@ def test_watch_outlives_what_passes(index: Path, notes: Path) -> None:
             (notes / "new.md").write_text("A newer heron.")
             assert "asterism: " in process.stderr.readline()
         assert json.loads(process.stdout.readline())["replaced"] == 1
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
-    finally:
-        process.kill()
-    assert process.returncode == 130
 
 
 def test_ctrl_c_leaves_a_whole_index_that_goes_on(index: Path, notes: Path) -> None:

@@ -38,6 +38,14 @@ def texts(retriever: Retriever) -> dict[str, str]:
     return {id: text for id, (_, text, _) in content_of(retriever).items()}
 
 
+def link_to_another(project: Path, retriever: Retriever) -> None:
+    """Replace the folder by a link to another one of the index."""
+    other = shutil.copytree(project / "docs", project / "other")
+    retriever.sync([other])
+    shutil.rmtree(project / "docs")
+    (project / "docs").symlink_to(other)
+
+
 NEW = {"docs/k.md#1": "kiwi new", "docs/l.md#1": "lemon"}
 
 
@@ -103,11 +111,8 @@ def test_a_folder_replaced_by_a_link_to_its_new_place(project: Path, tmp_path: P
 
 
 def test_a_folder_replaced_by_a_link_to_another_one_of_the_index(project: Path) -> None:
-    other = shutil.copytree(project / "docs", project / "other")
     with opened(project) as retriever:
-        retriever.sync([other])
-        shutil.rmtree(project / "docs")
-        (project / "docs").symlink_to(other)
+        link_to_another(project, retriever)
         with pytest.raises(InputError, match="is two folders of the index"):
             retriever.sync()
         assert retriever.forget([project / "docs"]).removed == 2
@@ -165,11 +170,8 @@ def test_forget_matches_names_only_if_no_path_does(
 
 
 def test_forget_a_folder_that_is_a_link_to_another(project: Path) -> None:
-    other = shutil.copytree(project / "docs", project / "other")
     with opened(project) as retriever:
-        retriever.sync([other])
-        shutil.rmtree(project / "docs")
-        (project / "docs").symlink_to(other)
+        link_to_another(project, retriever)
         assert retriever.forget([project / "docs"]).folders == (str(project / "docs"),)
         assert set(texts(retriever)) == {"other/k.md#1", "other/l.md#1"}
 
