@@ -13,8 +13,10 @@ from typing import Any
 import tomllib
 from encoded_sets import TestSet
 
-from asterism.recipes.recipe import read_recipe
+from asterism.recipes.hard_negatives import NegativeFinder
+from asterism.recipes.recipe import NegativeSettings, read_recipe
 from asterism.recipes.run import run_recipe
+from asterism.training.examples import read_training_sets, take_some, write_training_set
 from asterism.training.trainer import Report
 
 
@@ -46,6 +48,21 @@ class Experiment:
     def train(self, recipe: str, changes: dict[str, Any], data: list[Path] | None = None) -> Path:
         """A model, trained on the data that the settings name or on others, or found from an earlier run."""
         return train_model(recipe, changes, data or self.train_folders, self.work)
+
+    def mine(self, data: list[Path], most: int = 0) -> Path:
+        """The examples (at most so many; 0: all) with the hard negatives of section [mining], found once."""
+        mining = self.settings["mining"]
+        described = json.dumps([*(path.name for path in data), most, mining])
+        folder = self.work / "mined" / hashlib.sha256(described.encode()).hexdigest()[:12]
+        file = folder / f"{folder.name}.jsonl"
+        if not file.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            whole = read_training_sets(data, "train")
+            whole = take_some(whole, most) if most else whole
+            finder = NegativeFinder(NegativeSettings(**mining), whole.passages, folder)
+            write_training_set(finder.find(whole), file)
+            finder.close()
+        return file
 
     @property
     def test_sets(self) -> list[TestSet]:

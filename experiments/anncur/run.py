@@ -14,13 +14,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from curves import draw_curves
 from held_out_ontology import Task, describe, prepare
-from score_matrix import KnownScores, compute_matrix
+from score_matrix import KnownScores, compute_matrix, count_directions
 from searches import Searches
 from trained_models import Experiment, write_table
 
@@ -30,22 +28,24 @@ def split_recipe(section: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return section["recipe"], {name: value for name, value in section.items() if name != "recipe"}
 
 
-def examine(experiment: Experiment, name: str, task: Task, train: Path) -> dict[str, Any]:
+def examine(experiment: Experiment, name: str, task: Task, mined: Path) -> dict[str, Any]:
     """Train a cross-encoder and the dual encoder that learns from it, score all pairs, and search."""
     settings, work = experiment.settings, experiment.work
     recipe, changes = split_recipe(settings["models"][name])
-    model = experiment.train(recipe, {**changes, "run.seed": settings["seed"]}, [train])
+    model = experiment.train(recipe, {**changes, "run.seed": settings["seed"]}, [mined])
     recipe, changes = split_recipe(settings["distilled"])
     learned = {**changes, "negatives.teacher": str(model), "run.seed": settings["seed"]}
-    distilled = experiment.train(recipe, learned, [train])
+    distilled = experiment.train(recipe, learned, [mined])
     queries, items = [*task.anchors, *task.tests], [item.full_text for item in task.items]
     print(f"{name}: {len(queries) * len(items):,} pairs", flush=True)
     folder = work / "scores" / f"{model.name}-{describe(settings)}"
     matrix = compute_matrix(model, queries, items, folder)
+    rank, directions = count_directions(matrix)
     searches = Searches(task, KnownScores(matrix, queries, items), settings, work / "indexes" / f"anncur-{name}")
     return {
         "shape": list(matrix.shape),
-        "rank": int(np.linalg.matrix_rank(matrix)),
+        "rank": rank,
+        "directions": directions,
         "accuracy": searches.exact_accuracy,
         "figures": [asdict(figures) for figures in searches.run(distilled)],
     }
@@ -54,8 +54,9 @@ def examine(experiment: Experiment, name: str, task: Task, train: Path) -> dict[
 def summarise(found: dict[str, Any], settings: dict[str, Any]) -> str:
     """The ranks of both matrices; then, for each model, recall and linking accuracy."""
     parts = ["### The score matrices\n"]
-    rows = [[name, *one["shape"], one["rank"], one["accuracy"]] for name, one in found.items()]
-    parts.append(write_table(["cross-encoder", "queries", "items", "numerical rank", "linking accuracy, exact"], rows))
+    rows = [[name, *one["shape"], one["rank"], one["directions"], one["accuracy"]] for name, one in found.items()]
+    columns = ["cross-encoder", "queries", "items", "numerical rank", "99 % of variance", "linking accuracy, exact"]
+    parts.append(write_table(columns, rows))
     counts = settings["search"]["k"]
     for name, one in found.items():
         parts.append(f"### {name}: recall of the k best of brute force, and linking accuracy, in hundredths\n")
@@ -83,9 +84,10 @@ def main() -> None:
     settings, work = experiment.settings, experiment.work
     task, train = prepare(experiment.data / settings["data"], settings, work)
     print(f"{len(task.items):,} items, {len(task.anchors)} anchor queries, {len(task.tests)} test queries", flush=True)
+    mined = experiment.mine([train])
     found: dict[str, Any] = {}
     for name in settings["models"]:
-        found[name] = examine(experiment, name, task, train)
+        found[name] = examine(experiment, name, task, mined)
         (work / "anncur.json").write_text(json.dumps(found, indent=1))
     draw_curves(found, settings, experiment.folder / "curves.png")
     plots = "![Recall by the budget of calls](curves.png)\n"

@@ -21,29 +21,12 @@ from encoded_sets import EncodedSet
 from trained_models import Experiment, write_table
 
 from asterism import TokenSearch
-from asterism.recipes.hard_negatives import NegativeFinder
-from asterism.recipes.recipe import NegativeSettings
-from asterism.training.examples import read_training_sets, take_some, write_training_set
-
-
-def mine(experiment: Experiment) -> Path:
-    """The examples with hard negatives and a teacher's scores, made or found from an earlier run."""
-    folder = experiment.work / "mined"
-    file = folder / "colbertv2.jsonl"
-    if not file.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        most = experiment.settings["common"]["data.most_examples"]
-        whole = take_some(read_training_sets(experiment.train_folders, "train"), most)
-        finder = NegativeFinder(NegativeSettings(**experiment.settings["mining"]), whole.passages, folder)
-        write_training_set(finder.find(whole), file)
-        finder.close()
-    return file
 
 
 def main() -> None:
     experiment = Experiment.from_command(__file__, __doc__)
     settings, work, tests = experiment.settings, experiment.work, experiment.test_sets
-    mined = mine(experiment)
+    mined = experiment.mine(experiment.train_folders, settings["common"]["data.most_examples"])
     figures: dict[str, dict[str, list[float]]] = {}
     for seed in settings["seeds"]:
         for row in settings["models"]:
