@@ -16,6 +16,7 @@ AsterismError
 ├── EncodingError       the runtime failed on some texts
 ├── DownloadError       a model's files could not be fetched, or are not the right ones
 ├── TrainingError       a training run cannot go on
+│   └── OtherRun        the folder belongs to a run with other settings or data
 ├── ScorerError         a scorer failed on a query and a text
 ├── MissingPackage      an optional package is needed
 ├── DiskFull            a file outside an index cannot be written, because the disk has no room
@@ -169,6 +170,12 @@ class TrainingError(AsterismError):
     """A training run that cannot go on, or a checkpoint of it that cannot be used."""
 
     code = "training-failed"
+
+
+class OtherRun(TrainingError):
+    """A folder that belongs to a training run with other settings, other data or another model."""
+
+    code = "other-run"
 
 
 class ScorerError(_QuotingError):

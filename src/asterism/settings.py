@@ -54,6 +54,15 @@ class Settings:
                 raise SettingError(f"{cls.__name__} has no setting {name!r}: {suggest_name(name, known)}")
         return super().__new__(cls)
 
+    def check_types(self) -> None:
+        """Refuse texts in place of true and false, and anything but texts where the annotation is `str`."""
+        for field in fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses
+            value = getattr(self, field.name)
+            if field.type == "bool" and not isinstance(value, bool):
+                raise SettingError(f"{field.name} is {value!r}, expected true or false")
+            if field.type == "str" and not isinstance(value, str):
+                raise SettingError(f"{field.name} is {value!r}, expected a text")
+
     @classmethod
     def from_json(cls: type[Self], keywords: Mapping[str, Any]) -> Self:
         """The settings with these values, the rest at their defaults."""

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ..errors import AsterismError, IndexExists, InputError, NewerFormat, NotAnIndex, QueryCut
+from ..errors import AsterismError, IndexExists, InputError, NewerFormat, NotAnIndex, OtherRun, QueryCut
 from . import (
     INTERRUPTED,
     add,
@@ -31,7 +31,7 @@ from . import (
 )
 from .output import accept_every_character, print_error, print_note, print_row, print_trace
 
-WRONG_USE = (InputError, IndexExists, NotAnIndex, NewerFormat)
+WRONG_USE = (InputError, IndexExists, NotAnIndex, NewerFormat, OtherRun)
 
 app = typer.Typer(
     name="asterism", help="Search beyond the single vector.", no_args_is_help=True, pretty_exceptions_enable=False

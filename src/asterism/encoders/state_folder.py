@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import io
 import json
 import os
@@ -11,20 +10,25 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import EncodingError
+from ..files.file_locks import hold_file_lock
+from ..files.json_text import parse_json
 from ..files.new_folders import make_temporary_folder
 from ..files.regular_files import create_file, is_real_folder, read_regular, stream_regular
 
 Halves = npt.NDArray[np.float16]
 Offsets = npt.NDArray[np.int64]
 
-FORMAT = 1
+FORMAT = 2  # 1: no checksum of the states
 HALF = np.dtype("<f2")
 STATES, OFFSETS, FACTS = "states.f16", "offsets.npy", "facts.json"
+LARGEST_FACTS = 1 << 12  # bytes
+BLOCK = 1 << 22
 LOCK = "lock"
 MAKING = "states"  # names the temporary folders of all states, so that the next call removes what any other left
 
@@ -34,16 +38,16 @@ class StateFolder:
 
     states.f16    (tokens, hidden) float16, little-endian, without a header
     offsets.npy   (rows + 1,) int64, the token that each row begins with
-    facts.json    sizes, and the checksum of offsets.npy
+    facts.json    sizes, and the checksums of both
     """
 
     def __init__(self, cache: Path, name: str, offsets: Offsets, hidden: int) -> None:
         """`name` is 64 hexadecimal digits that stand for everything that determines the states."""
         self.cache, self.path = cache, cache / name
         self.shape = (int(offsets[-1]), hidden)
-        self._small_files = _serialise_small_files(offsets, self.shape)
+        self._offsets = _serialise(offsets)
         self._states_bytes = self.shape[0] * hidden * HALF.itemsize
-        self.bytes = self._states_bytes + sum(map(len, self._small_files.values()))
+        self.bytes = self._states_bytes + len(self._offsets)
 
     def open_or_make(self, compute: Callable[[], Iterable[Halves]]) -> Halves:
         """(tokens, hidden) mapped; if the folder is not there or not whole, it is made.
@@ -56,7 +60,7 @@ class StateFolder:
             return found
         with self._report_write_errors():
             self.cache.mkdir(parents=True, exist_ok=True)
-            with _hold_lock(self.cache / LOCK):
+            with hold_file_lock(self.cache / LOCK):
                 found = self._find()
                 if found is None:
                     self._make(compute)
@@ -66,18 +70,20 @@ class StateFolder:
         return found
 
     def _find(self) -> Halves | None:
-        """(tokens, hidden) mapped; None if a file is missing, cut short or not as expected."""
+        """(tokens, hidden) mapped; None if a file is missing, cut short or not as it was written."""
         try:
-            for file, content in self._small_files.items():
-                if read_regular(self.path / file, len(content)) != content:
-                    return None
+            facts = parse_json(read_regular(self.path / FACTS, LARGEST_FACTS))
+            if read_regular(self.path / OFFSETS, len(self._offsets)) != self._offsets:
+                return None
             with stream_regular(self.path / STATES) as stream:
                 if os.fstat(stream.fileno()).st_size != self._states_bytes:
+                    return None
+                if facts != self._describe(_compute_checksum(stream)):
                     return None
                 if not self._states_bytes:  # an empty file cannot be mapped
                     return np.empty(self.shape, HALF)
                 return np.asarray(np.memmap(stream, HALF, "r", shape=self.shape))
-        except OSError:
+        except (OSError, ValueError):
             return None
 
     def _make(self, compute: Callable[[], Iterable[Halves]]) -> None:
@@ -87,15 +93,29 @@ class StateFolder:
             self._require_space()
             inside = temporary / "new"
             inside.mkdir()
+            checksum = 0
             with create_file(inside / STATES) as stream:
                 for block in compute():
-                    stream.write(np.ascontiguousarray(block, HALF).data)
+                    content = np.ascontiguousarray(block, HALF).reshape(-1).view(np.uint8)
+                    stream.write(content)
+                    checksum = zlib.crc32(content, checksum)
                 stream.flush()
                 os.fsync(stream.fileno())
-            for file, content in self._small_files.items():
+            facts = json.dumps(self._describe(checksum)).encode()
+            for file, small in ((OFFSETS, self._offsets), (FACTS, facts)):
                 with create_file(inside / file) as stream:
-                    stream.write(content)
+                    stream.write(small)
             inside.rename(self.path)
+
+    def _describe(self, checksum: int) -> dict[str, int]:
+        """What facts.json holds."""
+        return {
+            "format": FORMAT,
+            "tokens": self.shape[0],
+            "hidden": self.shape[1],
+            "states_crc32": checksum,
+            "offsets_crc32": zlib.crc32(self._offsets),
+        }
 
     def _require_space(self) -> None:
         """Refuse what the disk cannot hold before hours are spent on it."""
@@ -118,19 +138,19 @@ class StateFolder:
             ) from error
 
 
-def _serialise_small_files(offsets: Offsets, shape: tuple[int, int]) -> dict[str, bytes]:
-    """Name -> content of all files but the states."""
+def _serialise(offsets: Offsets) -> bytes:
+    """The content of offsets.npy."""
     stream = io.BytesIO()
     np.save(stream, offsets)
-    content = stream.getvalue()
-    facts = {
-        "format": FORMAT,
-        "rows": len(offsets) - 1,
-        "tokens": shape[0],
-        "hidden": shape[1],
-        "offsets_crc32": zlib.crc32(content),
-    }
-    return {OFFSETS: content, FACTS: json.dumps(facts).encode()}
+    return stream.getvalue()
+
+
+def _compute_checksum(stream: BinaryIO) -> int:
+    """Of all that follows."""
+    checksum = 0
+    while block := stream.read(BLOCK):
+        checksum = zlib.crc32(block, checksum)
+    return checksum
 
 
 def _remove_states(folder: Path) -> None:
@@ -139,15 +159,3 @@ def _remove_states(folder: Path) -> None:
         for file in (STATES, OFFSETS, FACTS):
             (folder / file).unlink(missing_ok=True)
         folder.rmdir()
-
-
-@contextmanager
-def _hold_lock(file: Path) -> Iterator[None]:
-    """Wait for the lock and hold it. The system releases it when the process ends."""
-    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        fcntl.flock(descriptor, fcntl.LOCK_UN)  # explicitly, because a forked child may still have the descriptor
-        os.close(descriptor)

@@ -7,11 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
+from ..errors import CheckpointError, InputError, TrainingError
+from ..files.regular_files import read_regular
+from ..files.whole_files import write_whole_file
+from ..models.file_hashes import hash_file
 from ..training.examples import (
     Example,
     TrainingSet,
     join_training_sets,
+    merge_by_query,
     read_training_set,
     read_training_sets,
     split_off,
@@ -25,6 +29,7 @@ from .hard_negatives import NegativeFinder
 from .recipe import Recipe
 
 MINED, MINED_DEV = "examples.jsonl", "dev.jsonl"
+HASH_BYTES = 64
 
 Note = Callable[[str], None]
 
@@ -53,6 +58,7 @@ def prepare_data(recipe: Recipe, whole: TrainingSet, finder: NegativeFinder, fol
     A cross-encoder ranks the candidates of each dev query, so these are found too.
     """
     train, dev = split_off(whole, recipe.data.dev_share, recipe.training.run.seed)
+    dev = merge_by_query(dev)
     dev = replace(dev, examples=dev.examples[: recipe.data.dev_queries])
     if not train.examples:
         raise InputError(f"{', '.join(recipe.data.train)}: no examples are left for training, expected some")
@@ -90,10 +96,18 @@ def describe_data(recipe: Recipe, whole: TrainingSet) -> dict[str, Any]:
 
 
 def _find_once(examples: TrainingSet, finder: NegativeFinder, file: Path, tell: Callable[[], None]) -> TrainingSet:
-    """The examples with negatives and scores: found by one process, and kept in a file."""
-    if not file.exists() and find_own_number() == 0:
+    """The examples with negatives and scores: found by one process, and kept in a file beside its hash."""
+    proof = file.with_name(f"{file.name}.sha256")
+    if not proof.exists() and find_own_number() == 0:
         tell()
         write_training_set(finder.find(examples), file)
+        write_whole_file(proof, hash_file(file).encode())
     wait_for_all()
+    try:
+        whole = read_regular(proof, HASH_BYTES).decode() == hash_file(file)
+    except (OSError, ValueError, CheckpointError):
+        whole = False
+    if not whole:
+        raise TrainingError(f"{file} is not what was written: remove {file.parent} to begin anew")
     # The file has only passages that an example uses; those of the data come first, so that their numbers stay.
     return join_training_sets([TrainingSet([], examples.passages, []), read_training_set(file)])

@@ -51,8 +51,9 @@ class DataSettings(Settings):
 
     def __post_init__(self) -> None:
         """Check every value."""
-        paths = [self.train] if isinstance(self.train, str) else list(self.train)
-        if not all(isinstance(path, str) and path for path in paths):
+        self.check_types()
+        paths = [self.train] if isinstance(self.train, str) else self.train
+        if not isinstance(paths, list | tuple) or not all(isinstance(path, str) and path for path in paths):
             raise SettingError(f"train is {self.train!r}, expected a list of paths")
         object.__setattr__(self, "train", tuple(paths))
         object.__setattr__(self, "dev_share", check_number("dev_share", self.dev_share, 0, 0.5))
@@ -82,6 +83,7 @@ class NegativeSettings(Settings):
 
     def __post_init__(self) -> None:
         """Check every value."""
+        self.check_types()
         check_choice("ranking", self.ranking, get_args(Ranking))
         for name, least in (("count", 1), ("depth", 1), ("skip", 0)):
             object.__setattr__(self, name, check_whole_number(name, getattr(self, name), least, 10_000))

@@ -12,13 +12,15 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ..encoders.checkpoints.checkpoint import Checkpoint
 from ..encoders.checkpoints.layouts import open_checkpoint
+from ..encoders.checkpoints.model_files import make_model_folder
 from ..encoders.loading import find_model_folder
-from ..errors import IndexExists, InputError
+from ..errors import IndexExists, InputError, TrainingError
 from ..models.file_hashes import find_hashes
 from ..training.examples import TrainingSet
 from ..training.late_interaction import LateInteraction
@@ -26,7 +28,7 @@ from ..training.learner import Evaluation, Learner
 from ..training.log import LOG
 from ..training.making import check_backbone, make_learner
 from ..training.processes import find_own_number, join_processes, leave_processes, wait_for_all
-from ..training.run_folder import hash_examples
+from ..training.run_folder import hash_examples, hold_run_folder, remove_run_folder
 from ..training.trainer import Report, Run, Trained
 from .card import write_card
 from .data import Data, Note, prepare_data, read_examples
@@ -45,19 +47,37 @@ def run_recipe(
 
     states: where the states of frozen layers are kept for further runs; None removes them with the run's folder.
     """
-    if os.path.lexists(to):
-        raise IndexExists(f"{to} exists already: choose another path, or remove it first")
     folder = to.with_name(f"{to.name}.run")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder} cannot be made ({error.strerror}), where a run keeps its state") from error
+    _refuse_paths(to, folder, states)
     join_processes()
     try:
         told = note if find_own_number() == 0 else lambda _: None
-        return _run(recipe, to, folder, states or folder / "states", told, report)
+        with hold_run_folder(folder):
+            _refuse_paths(to, folder, states)  # once more: another run may have ended just now
+            return _run(recipe, to, folder, states or folder / "states", told, report)
+    except RuntimeError as error:
+        if "memory" not in str(error):
+            raise
+        raise TrainingError(
+            f"there is not enough memory ({error}): lower run.batch, model.batch_tokens or the sizes of the head"
+        ) from error
     finally:
         leave_processes()
+
+
+def _refuse_paths(to: Path, folder: Path, states: Path | None) -> None:
+    """Refuse a model that is there, and places for states where none can be; before anything that takes time."""
+    if os.path.lexists(to):
+        with suppress(OSError):
+            if (to / LOG).read_bytes() == (folder / LOG).read_bytes():  # killed when all was done but this
+                remove_run_folder(folder)
+        raise IndexExists(f"{to} exists already: choose another path, or remove it first")
+    if states is None:
+        return
+    if states.exists() and not states.is_dir():
+        raise InputError(f"{states} is not a folder, expected one for the states of frozen layers")
+    if to.resolve() in (states.resolve(), *states.resolve().parents):
+        raise InputError(f"{states} is inside {to}, which the model will be: choose another folder for the states")
 
 
 def _run(
@@ -87,10 +107,19 @@ def _run(
     wait_for_all()  # the others may still read the best weights in the folder
     if find_own_number() == 0:
         facts = describe_result(trained, data, evaluation, time.perf_counter() - begin)
-        learner.write(to, write_card(to.name, recipe, facts | learner.describe()))
-        shutil.copy(folder / LOG, to / LOG)
-        shutil.rmtree(folder)
+        write_model(learner, to, folder, write_card(to.name, recipe, facts | learner.describe()))
+        remove_run_folder(folder)
     return trained
+
+
+def write_model(learner: Learner, to: Path, folder: Path, card: str) -> None:
+    """Write the model with the log of its run: both or nothing."""
+    with tempfile.TemporaryDirectory(dir=folder) as inside, make_model_folder(to) as new:
+        made = Path(inside) / "model"
+        learner.write(made, card)
+        for file in list(made.iterdir()):
+            shutil.move(file, new / file.name)
+        shutil.copy(folder / LOG, new / LOG)
 
 
 def rehearse(folder: Path, learner: Learner) -> None:

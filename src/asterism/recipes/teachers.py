@@ -65,19 +65,18 @@ class EncoderTeacher:
 
     def score(self, query: str, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """(texts,)."""
-        new = [text for text in dict.fromkeys(texts) if text not in self._known]
-        if new:
-            self._known |= zip(new, self._encode(new, "document"), strict=True)
-        asked = TokenVectors.from_documents(self._encode([query], "query"))
+        for text in texts:
+            if text not in self._known:  # one by one: the last digits depend on what is encoded together
+                self._known[text] = self._encode(text, "document")
+        asked = TokenVectors.from_documents([self._encode(query, "query")])
         known = TokenVectors.from_documents([self._known[text] for text in texts])
         return np.asarray(compare_token_vectors(asked, known)[0], np.float32)
 
-    def _encode(self, texts: list[str], side: str) -> list[npt.NDArray[np.float32]]:
+    def _encode(self, text: str, side: str) -> npt.NDArray[np.float32]:
+        """(n, d), n = 1 if the vectors are dense."""
         encode = self._encoder.encode_query if side == "query" else self._encoder.encode_document
-        found = encode(texts, views=[self._view])
-        if found.multi is not None:
-            return [np.asarray(found.multi[i], np.float32) for i in range(len(texts))]
-        return [] if found.dense is None else [row[None] for row in found.dense]
+        found = encode([text], views=[self._view])
+        return np.asarray(found.dense if found.multi is None else found.multi[0], np.float32)
 
 
 def load_teacher(model: str) -> Scorer:

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..documents.jsonl import name_json_type, parse_object
 from ..documents.lines import read_lines
 from ..errors import DocumentError, InputError
@@ -16,6 +18,7 @@ from ..files.whole_files import stream_whole_file
 from .training_set import TrainingSet, TrainingSetMaker, check_training_text
 
 SUFFIX = ".jsonl"
+LARGEST_SCORE = float(np.finfo(np.float32).max)  # what losses are computed with
 
 
 def read_example_lines(path: str | os.PathLike[str]) -> TrainingSet:
@@ -129,4 +132,6 @@ def _read_numbers(where: str, name: str, value: object, texts: Sequence[str]) ->
             found.append(math.inf)
         if not math.isfinite(found[-1]):
             raise DocumentError(f"{where}: {name}[{place}] is not finite, expected a finite number")
+        if abs(found[-1]) > LARGEST_SCORE:
+            raise DocumentError(f"{where}: {name}[{place}] is {found[-1]:g}, expected at most {LARGEST_SCORE:g}")
     return found

@@ -17,6 +17,7 @@ from .training_set import (
     check_training_text,
     gather_positives,
     join_training_sets,
+    merge_by_query,
     split_off,
     take_some,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "TrainingSet",
     "gather_positives",
     "join_training_sets",
+    "merge_by_query",
     "read_training_set",
     "read_training_sets",
     "split_off",

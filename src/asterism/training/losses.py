@@ -68,7 +68,7 @@ def compute_distillation(scores: Tensor, teacher: Tensor, temperature: float = 1
     """(Q, W), (Q, W) -> scalar: the mean of KL(teacher ‖ student) over each query's W documents, as in ColBERTv2.
 
     Both as log-softmax: of the student's scores by the temperature, and of the teacher's times `scale`.
-    NaN in `teacher` marks places without a document.
+    NaN in `teacher` marks places without a document. A query without a teacher adds 0 to the mean.
     """
     there = ~torch.isnan(teacher)
     student = functional.log_softmax((scores / temperature).masked_fill(~there, NOTHING), dim=1)

@@ -4,23 +4,68 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from ..errors import TrainingError
+from ..errors import InputError, TrainingError
+from ..files.file_locks import hold_file_lock
+from ..files.json_text import parse_json
+from ..files.regular_files import read_regular
 from ..files.whole_files import stream_whole_file
 from .processes import find_own_number, wait_for_all
 from .saving import refuse_other_run
 from .training_set import Example
 
-FACTS = "data.json"
+FACTS, LOCK = "data.json", "lock"
+LARGEST_FACTS = 1 << 24  # bytes
+
+
+@contextmanager
+def hold_run_folder(folder: Path) -> Iterator[None]:
+    """Make the folder and be the only run in it. It goes again if the run ends before it has made anything."""
+    if find_own_number():  # the first process holds it for all
+        yield
+        return
+    with ExitStack() as held:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            held.enter_context(hold_file_lock(folder / LOCK, wait=False))
+        except BlockingIOError:
+            raise TrainingError(
+                f"{folder} is in use by another run: wait until that ends, or choose another folder for the model"
+            ) from None
+        except OSError as error:
+            raise InputError(f"{folder} cannot be made ({error.strerror}), where a run keeps its state") from error
+        try:
+            yield
+        finally:
+            _remove_if_empty(folder)
+
+
+def remove_run_folder(folder: Path) -> None:
+    """Remove what a run that is done leaves behind; the folder may be a link to another disk."""
+    shutil.rmtree(folder.resolve())
+    if folder.is_symlink():
+        folder.unlink()
+
+
+def _remove_if_empty(folder: Path) -> None:
+    """What was refused must not be in the way of the corrected command."""
+    with suppress(OSError):
+        if {one.name for one in folder.iterdir()} <= {FACTS, LOCK} and not folder.is_symlink():
+            for name in (FACTS, LOCK):
+                (folder / name).unlink(missing_ok=True)
+            folder.rmdir()
 
 
 def claim_folder(folder: Path, wanted: Mapping[str, Any]) -> None:
     """Write into an empty folder what its content will be made of; refuse one that is made of something else."""
     file = folder / FACTS
-    if find_own_number() == 0 and not any(folder.iterdir()):
+    if find_own_number() == 0 and os.listdir(folder) in ([], [LOCK]):
         with stream_whole_file(file) as write:
             write([json.dumps(dict(wanted), ensure_ascii=False, indent=2).encode() + b"\n"])
     wait_for_all()
@@ -42,8 +87,8 @@ def hash_examples(queries: Sequence[str], passages: Sequence[str], examples: Seq
 def _read_facts(file: Path) -> Any:
     """What was written; None if there is nothing."""
     try:
-        return json.loads(file.read_bytes())
+        return parse_json(read_regular(file, LARGEST_FACTS))
     except FileNotFoundError:
         return None
-    except ValueError as error:
-        raise TrainingError(f"{file} is damaged: remove its folder to begin anew") from error
+    except (OSError, ValueError) as error:
+        raise TrainingError(f"{file} is damaged ({error}): remove its folder to begin anew") from error

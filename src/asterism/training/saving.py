@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import Any
 
 import torch
 
-from ..errors import TrainingError
+from ..errors import OtherRun, TrainingError
+from ..files.regular_files import stream_regular
 
 CHECKPOINT = "checkpoint.pt"
 BEST = "best.pt"
@@ -38,10 +40,14 @@ def save_state(file: Path, state: Mapping[str, Any]) -> None:
 
 def load_state(file: Path) -> dict[str, Any] | None:
     """The state; None if there is none."""
-    if not file.exists():
+    if not os.path.lexists(file):
         return None
     try:
-        found = torch.load(file, map_location="cpu", weights_only=True)
+        with stream_regular(file) as stream:
+            if zipfile.ZipFile(stream).testzip() is not None:  # torch compares no checksum
+                raise zipfile.BadZipFile
+            stream.seek(0)
+            found = torch.load(stream, map_location="cpu", weights_only=True)
     except Exception as error:  # of pickle, zip and torch, without a common base class
         raise TrainingError(f"{file} is damaged, expected the state of a run: remove it to begin anew") from error
     if not isinstance(found, dict):
@@ -56,7 +62,7 @@ def refuse_other_run(file: Path, found: Mapping[str, Any], wanted: Mapping[str, 
         raise TrainingError(f"{file} does not say which run it is of: remove it to begin anew")
     for name in sorted({*stored, *wanted}):
         if stored.get(name) != wanted.get(name):
-            raise TrainingError(
+            raise OtherRun(
                 f"{file} is of another run: {name} was {stored.get(name)!r} and is {wanted.get(name)!r}; "
                 "choose another folder, or remove it to begin anew"
             )

@@ -24,6 +24,7 @@ class Section(Settings):
     """One table of a recipe: values are checked by a table of least and most, and of choices."""
 
     def _check(self, whole: dict[str, tuple[int, int]], numbers: dict[str, tuple[float, float]]) -> None:
+        self.check_types()
         for name, limits in whole.items():
             object.__setattr__(self, name, check_whole_number(name, getattr(self, name), *limits))
         for name, range_ in numbers.items():

@@ -17,7 +17,7 @@ from ..encoders.checkpoints.checkpoint import Checkpoint
 from ..encoders.checkpoints.tokenizers.files import find_filler_id, find_skipped_ids, find_special_token
 from ..encoders.lower_states import LowerStates, open_lower_states
 from ..encoders.tokens import Row, TextRules, tokenise
-from ..errors import SettingError
+from ..errors import CheckpointError, SettingError
 from ..representations import TokenVectors
 from .backbone import count_frozen_layers
 from .model import LateInteractionModel
@@ -45,7 +45,10 @@ class Rules:
                 raise SettingError(f"{name} is {getattr(settings, name)}, expected at most {most}, as the model reads")
 
         def find_marker(token: str, side: str) -> int | None:
-            return tokenizer.require_id(token, f"the {side} marker") if token else None
+            try:
+                return tokenizer.require_id(token, f"the {side} marker") if token else None
+            except CheckpointError as error:
+                raise SettingError(str(error)) from error
 
         expanded, pooled = settings.expand_queries, settings.vectors_per_document > 0
         query = TextRules(

@@ -6,7 +6,6 @@ step). Started again with the same settings, it continues where its checkpoint i
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +22,7 @@ from ..settings import count_threads
 from .batches import BatchDrawer
 from .examples import Example, TrainingSet
 from .learner import Learner
-from .log import open_log
+from .log import make_line, open_log
 from .optimiser import make_optimiser, set_dropout, use_precision
 from .processes import average_gradients, count_processes, find_own_number, make_once
 from .saving import BEST, CHECKPOINT, load_state, refuse_other_run, save_state
@@ -86,6 +85,8 @@ class Run:
         if found is not None:
             refuse_other_run(folder / CHECKPOINT, found, self._described)
             self._load(found)
+            if self.best[0] is not None:
+                self._read_best()  # found now rather than after the last step, if it is damaged
 
     def train(
         self,
@@ -95,7 +96,7 @@ class Run:
     ) -> Trained:
         """Train to the last step; then the model has the weights that scored best on the dev part, or the last ones."""
         run, begin = self.settings.run, time.perf_counter()
-        with open_log(self.folder, self.start) as log:
+        with open_log(self.folder, self.losses) as log:
             for step in range(self.start, self.steps):
                 if refresh and run.refresh_every and step and step % run.refresh_every == 0:
                     self._use_examples(make_once(refresh))  # by one process: indexes are written by one at a time
@@ -103,15 +104,14 @@ class Run:
                 is_kept = step + 1 == self.steps or (run.evaluate_every and (step + 1) % run.evaluate_every == 0)
                 score = self._evaluate(evaluate) if is_kept else None
                 rate = run.rate * run.compute_rate(step, self.steps)
-                log.write(json.dumps({"step": step + 1, "loss": loss, "rate": rate, "score": score}) + "\n")
+                log.write(make_line(step + 1, loss, rate, score))
                 log.flush()
                 if is_kept:  # after the log: a resumed run drops lines that are too many, but cannot make up for one
                     self._save(step + 1, score)
                 if report and find_own_number() == 0:
                     report(Report(step + 1, self.steps, loss, rate, time.perf_counter() - begin, score))
-        best = load_state(self.folder / BEST) if self.best[0] is not None else None
-        if best is not None:
-            self.model.load_state_dict(best["model"], strict=False)
+        if self.best[0] is not None:
+            self._use_best()
         return Trained(self.losses, *self.best)
 
     def update(self, step: int) -> float:
@@ -166,7 +166,7 @@ class Run:
         if find_own_number():
             return
         if better:
-            save_state(self.folder / BEST, {"run": self._described, "model": weights})
+            save_state(self.folder / BEST, {"run": self._described, "best": list(self.best), "model": weights})
         save_state(
             self.folder / CHECKPOINT,
             {
@@ -185,7 +185,7 @@ class Run:
     def _load(self, found: Mapping[str, Any]) -> None:
         try:
             self.start, self.losses, self.best = found["step"], list(found["losses"]), tuple(found["best"])
-            self.model.load_state_dict(found["model"], strict=False)
+            self._use_weights(found["model"])
             self._optimiser.load_state_dict(found["optimiser"])
             self._use_examples(
                 [Example(query, tuple(pos), tuple(neg), scores) for query, pos, neg, scores in found["examples"]]
@@ -195,13 +195,45 @@ class Run:
                 f"{self.folder / CHECKPOINT} does not fit the model ({error}): remove it to begin anew"
             ) from error
 
+    def _read_best(self) -> dict[str, Any]:
+        """The state with the best weights; a run that was killed may have left those of a later step."""
+        file = self.folder / BEST
+        found = load_state(file)
+        if found is None:
+            raise TrainingError(f"{file} is missing, expected the best weights: remove {self.folder} to begin anew")
+        refuse_other_run(file, found, self._described)
+        return found
+
+    def _use_best(self) -> None:
+        """Give the model the weights that scored best."""
+        found = self._read_best()
+        try:
+            if found["best"] != list(self.best):
+                raise ValueError(f"it has those of step {found['best'][1]}")
+            self._use_weights(found["model"])
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise TrainingError(
+                f"{self.folder / BEST} does not have the weights of step {self.best[1]} ({error}): remove "
+                f"{self.folder} to begin anew"
+            ) from error
+
+    def _use_weights(self, weights: Mapping[str, Any]) -> None:
+        """Exactly the trained ones."""
+        wanted = {name for name, one in self.model.named_parameters() if one.requires_grad}
+        if weights.keys() != wanted:
+            raise ValueError(f"it has weights of {len(weights)} names, expected {len(wanted)}")
+        self.model.load_state_dict(weights, strict=False)
+
     def _refuse_infinite(self, what: str, value: float, step: int) -> None:
         if not math.isfinite(value):
             is_there = (self.folder / CHECKPOINT).exists()
+            kept = (
+                f"the last checkpoint is whole, but of these settings: remove {self.folder} to begin anew with others"
+            )
             raise TrainingError(
                 f"the {what} is {value} in step {step + 1}, expected a number: lower run.rate, now "
                 f"{self.settings.run.rate:g}, or raise loss.temperature, now {self.settings.loss.temperature:g}; "
-                + ("the last checkpoint is whole" if is_there else "there is no checkpoint yet")
+                + (kept if is_there else "there is no checkpoint yet")
             )
 
 

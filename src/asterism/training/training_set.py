@@ -127,6 +127,22 @@ def gather_positives(training: TrainingSet) -> dict[int, frozenset[int]]:
     return found
 
 
+def merge_by_query(training: TrainingSet) -> TrainingSet:
+    """One example for each query, with the passages of all its examples and without scores.
+
+    What is right for a query must not be counted as wrong because another line says it.
+    """
+    positives = gather_positives(training)
+    negatives: dict[int, list[int]] = {query: [] for query in positives}
+    for example in training.examples:
+        negatives[example.query] += [one for one in example.negatives if one not in positives[example.query]]
+    ordered: dict[int, dict[int, None]] = {query: {} for query in positives}
+    for example in training.examples:
+        ordered[example.query] |= dict.fromkeys(example.positives)
+    examples = [Example(query, tuple(ordered[query]), tuple(dict.fromkeys(negatives[query]))) for query in positives]
+    return TrainingSet(training.queries, training.passages, examples)
+
+
 def split_off(training: TrainingSet, share: float, seed: int) -> tuple[TrainingSet, TrainingSet]:
     """The rest and the part that is split off: about `share` of the queries, with all of their examples.
 

@@ -57,6 +57,8 @@ def load_transformer(checkpoint: Checkpoint) -> Any:
     folder = checkpoint.folder
     refuse_special_files(folder)
     logging.disable_progress_bar()  # a library draws nothing on its user's terminal
+    verbosity = logging.get_verbosity()
+    logging.set_verbosity_error()  # tensors that are missing are refused below, and heads of our own are no news
     here = {"local_files_only": True, "trust_remote_code": False}
     try:
         config = AutoConfig.from_pretrained(folder, **here)
@@ -66,6 +68,8 @@ def load_transformer(checkpoint: Checkpoint) -> Any:
         )
     except Exception as error:  # of several libraries, without a common base class
         raise CheckpointError(f"{folder}: transformers cannot load it: {error}") from error
+    finally:
+        logging.set_verbosity(verbosity)
     missing = [name for name in report["missing_keys"] if "pooler." not in name]
     for name in [*missing, *report["mismatched_keys"]]:
         raise CheckpointError(
