@@ -96,7 +96,7 @@ class StateFolder:
             checksum = 0
             with create_file(inside / STATES) as stream:
                 for block in compute():
-                    content = np.ascontiguousarray(block, HALF).reshape(-1).view(np.uint8)
+                    content = np.ascontiguousarray(block, HALF).tobytes()
                     stream.write(content)
                     checksum = zlib.crc32(content, checksum)
                 stream.flush()
