@@ -38,8 +38,8 @@ def examine(experiment: Experiment, name: str, task: Task, mined: Path) -> dict[
     distilled = experiment.train(recipe, learned, [mined])
     queries, items = [*task.anchors, *task.tests], [item.full_text for item in task.items]
     print(f"{name}: {len(queries) * len(items):,} pairs", flush=True)
-    folder = work / "scores" / f"{model.name}-{describe(settings)}"
-    matrix = compute_matrix(model, queries, items, folder)
+    folder = work / "scores" / f"{model.name}-{describe(settings)}-{settings['precision']}"
+    matrix = compute_matrix(model, settings["precision"], queries, items, folder)
     rank, directions = count_directions(matrix)
     searches = Searches(task, KnownScores(matrix, queries, items), settings, work / "indexes" / f"anncur-{name}")
     return {

@@ -16,7 +16,9 @@ BLOCK = 10  # queries of a file
 PAPER_TOLERANCE = 1.2e-3  # numpy's for the paper's 3,374 x 10,031 matrix, as a share of the largest singular value
 
 
-def compute_matrix(model: Path, queries: Sequence[str], items: Sequence[str], folder: Path) -> npt.NDArray[np.float32]:
+def compute_matrix(
+    model: Path, precision: str, queries: Sequence[str], items: Sequence[str], folder: Path
+) -> npt.NDArray[np.float32]:
     """(queries, items). Blocks are files that appear whole, so that an interrupted run goes on with the next one."""
     folder.mkdir(parents=True, exist_ok=True)
     scorer, begin, done = None, time.perf_counter(), 0
@@ -24,7 +26,7 @@ def compute_matrix(model: Path, queries: Sequence[str], items: Sequence[str], fo
     for start in range(0, len(queries), BLOCK):
         file = folder / f"{start:06d}.npy"
         if not file.exists():
-            scorer = scorer or load_pair_scorer(model, precision="int8")
+            scorer = scorer or load_pair_scorer(model, precision=precision)
             block = queries[start : start + BLOCK]
             rows = np.stack([np.asarray(scorer.score(query, items), np.float32) for query in block])
             with open(file.with_suffix(".part"), "wb") as part:
@@ -44,7 +46,7 @@ def compute_matrix(model: Path, queries: Sequence[str], items: Sequence[str], fo
 def count_directions(matrix: npt.NDArray[np.float32]) -> tuple[int, int]:
     """(queries, items) -> the numerical rank at the paper's tolerance, and the directions of 99 % of the variance.
 
-    Not numpy's own tolerance, which is smaller for a smaller matrix: the rounding of 8-bit products lies above it.
+    Not numpy's own tolerance, which is smaller for a smaller matrix, so that ranks could not be compared.
     """
     sizes = np.linalg.svd(matrix.astype(np.float64), compute_uv=False)
     varied = np.linalg.svd(matrix.astype(np.float64) - matrix.mean(), compute_uv=False) ** 2
