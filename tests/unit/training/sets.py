@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from asterism.training.example_lines import LARGEST_SCORE
 from asterism.training.examples import Example, TrainingSet
 
 Plain = tuple[str, list[str], list[str], dict[str, float]]
@@ -35,7 +36,7 @@ def training_sets(draw: st.DrawFn) -> TrainingSet:
         order = draw(st.permutations(range(len(passages))))
         positives = draw(st.integers(1, len(order)))
         numbers = order[: draw(st.integers(positives, len(order)))]
-        finite = st.floats(allow_nan=False, allow_infinity=False)
+        finite = st.floats(-LARGEST_SCORE, LARGEST_SCORE)
         scores = {number: draw(finite) for number in numbers} if draw(st.booleans()) else {}
         query = draw(st.integers(0, len(queries) - 1))
         examples.append(Example(query, tuple(numbers[:positives]), tuple(numbers[positives:]), scores))
