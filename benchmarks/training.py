@@ -183,6 +183,7 @@ def train_sentence_transformers(out: Path, mini_batch: int | None, clock: Clock)
         MultiVectorEncoderTrainingArguments,
         out,
         batch_sampler=lambda dataset, **given: DefaultBatchSampler(range(len(dataset)), **given),
+        prompts={"query": model.prompts["query"], **dict.fromkeys(["positive", "negative"], model.prompts["document"])},
     )
     loss = MultiVectorMultipleNegativesRankingLoss(model, mini_batch_size=mini_batch)
     trainer = MultiVectorEncoderTrainer(model=model, args=arguments, train_dataset=read_batches(out), loss=loss)
