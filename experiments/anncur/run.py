@@ -58,6 +58,10 @@ def summarise(found: dict[str, Any], settings: dict[str, Any]) -> str:
     columns = ["cross-encoder", "queries", "items", "numerical rank", "99 % of variance", "linking accuracy, exact"]
     parts.append(write_table(columns, rows))
     counts = settings["search"]["k"]
+    parts.append(
+        "### Points of recall above re-ranking, by the better of dense and lexical candidates, at equal calls\n"
+    )
+    parts.append(compare(found, settings))
     for name, one in found.items():
         parts.append(f"### {name}: recall of the k best of brute force, and linking accuracy, in hundredths\n")
         columns = ["method", "anchor queries", "calls", *(f"top-{k}" for k in counts), "accuracy"]
@@ -77,6 +81,25 @@ def summarise(found: dict[str, Any], settings: dict[str, Any]) -> str:
             )
         )
     return "\n".join(parts)
+
+
+def compare(found: dict[str, Any], settings: dict[str, Any]) -> str:
+    """A row for each cross-encoder, method and k; methods with anchors have the most of them."""
+    budgets, most = settings["search"]["budgets"], max(settings["queries"]["anchors"])
+    rows: list[list[Any]] = []
+    for name, one in found.items():
+        recall = {(each["method"], each["anchors"], each["budget"]): each["recall"] for each in one["figures"]}
+        for method, anchors in (("anncur", most), ("adacur", most), ("axn", 0), ("axn fitted", most)):
+            for k in settings["search"]["k"]:
+                gains = [
+                    float(
+                        recall[method, anchors, budget][k]
+                        - max(recall[f"rerank {first}", 0, budget][k] for first in ("dense", "lexical"))
+                    )
+                    for budget in budgets
+                ]
+                rows.append([name, method, f"top-{k}", *gains])
+    return write_table(["cross-encoder", "method", "recall", *(f"{budget} calls" for budget in budgets)], rows)
 
 
 def main() -> None:
