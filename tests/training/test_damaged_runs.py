@@ -124,3 +124,51 @@ def test_a_fifo(model: Path, pairs: Path, tmp_path: Path, name: str) -> None:
     os.mkfifo(folder / name)
     with pytest.raises(AsterismError):
         run_recipe(recipe, tmp_path / "x")
+
+
+def change_moments(state: dict[str, Any]) -> None:
+    next(iter(state["optimiser"]["state"].values()))["exp_avg"] = torch.zeros(3)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda state: state.update(step="x"),
+        lambda state: state.update(step=-1),
+        lambda state: state.update(step=8, losses=[]),
+        lambda state: state.update(losses=["a", "b", "c", "d"]),
+        lambda state: state.update(losses=[float("nan")] * 4),
+        lambda state: state.update(best=[]),
+        lambda state: state.update(best=[0.5, 9]),
+        lambda state: state["examples"].append((10**6, [0], [], {})),
+        lambda state: state["examples"].append((0, [10**6], [], {})),
+        lambda state: state["examples"].append((0, [], [], {})),
+        lambda state: state["examples"].append((0, [0], [], {0: "high"})),
+        lambda state: state["examples"].append(7),
+        lambda state: state.update(examples={}),
+        lambda state: state.update(optimiser=[]),
+        lambda state: state["optimiser"].update(state={0: {}}),
+        lambda state: state["optimiser"]["state"].update(x=1),
+        lambda state: state["optimiser"].update(state={}),
+        change_moments,
+        lambda state: state["run"].update({5: 1}),
+        lambda state: state["run"].update({"run.rate": torch.zeros(2)}),
+    ],
+)
+def test_a_checkpoint_that_no_run_wrote(
+    model: Path, pairs: Path, tmp_path: Path, change: Callable[[dict[str, Any]], None]
+) -> None:
+    recipe = make_recipe("colbert", model, pairs)
+    folder = stop_run(recipe, tmp_path / "x")
+    change_state(folder / CHECKPOINT, change)
+    with pytest.raises(TrainingError, match=r"does not (fit the model|say which run)|is of another run"):
+        run_recipe(recipe, tmp_path / "x")
+
+
+def test_rates_in_a_checkpoint_are_not_used(model: Path, pairs: Path, tmp_path: Path) -> None:
+    """Those of the settings are."""
+    recipe = make_recipe("colbert", model, pairs)
+    whole = run_recipe(recipe, tmp_path / "whole")
+    folder = stop_run(recipe, tmp_path / "x")
+    change_state(folder / CHECKPOINT, lambda state: state["optimiser"].update(param_groups=[]))
+    assert run_recipe(recipe, tmp_path / "x").losses == whole.losses

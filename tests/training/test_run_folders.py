@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,45 @@ def test_a_corrected_command_is_not_refused(model: Path, pairs: Path, tmp_path: 
         run_recipe(make_recipe("cross_cls", model, pairs, "negatives.ranking="), tmp_path / "x")
     assert not (tmp_path / "x.run").exists()
     assert len(run_recipe(make_recipe("cross_cls", model, pairs), tmp_path / "x").losses) == 8
+
+
+def test_a_run_that_was_killed_while_it_claimed_its_folder(model: Path, pairs: Path, tmp_path: Path) -> None:
+    (tmp_path / "x.run").mkdir()
+    for name in ("lock", ".data.json.new-77"):
+        (tmp_path / "x.run" / name).write_text("")
+    run_recipe(make_recipe("colbert", model, pairs), tmp_path / "x")
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_a_fifo_in_a_folder_that_is_in_the_way(model: Path, pairs: Path, tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    os.mkfifo(tmp_path / "x" / LOG)
+    with pytest.raises(IndexExists, match="x exists already"):
+        run_recipe(make_recipe("colbert", model, pairs), tmp_path / "x")
+
+
+@pytest.mark.parametrize("to", [".", "", "/", ".."])
+def test_a_path_that_is_no_new_folder(model: Path, pairs: Path, to: str) -> None:
+    with pytest.raises(IndexExists, match=r"expected the path of a new folder|exists already"):
+        run_recipe(make_recipe("colbert", model, pairs), Path(to))
+
+
+@pytest.mark.parametrize("processes", ["two", "2"])
+def test_processes_that_nobody_started(
+    model: Path, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: str
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", processes)
+    with pytest.raises(InputError, match=f"WORLD_SIZE={processes} announces cannot be joined .* start with torchrun"):
+        run_recipe(make_recipe("colbert", model, pairs), tmp_path / "x")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_passage_for_one_query(model: Path, tmp_path: Path) -> None:
+    """The only other passage would be the right one."""
+    (tmp_path / "one.jsonl").write_text('{"query": "a b", "pos": ["c d"]}\n')
+    recipe = make_recipe("colbert", model, tmp_path / "one.jsonl", "data.dev_share=0", "run.negatives=3")
+    with pytest.raises(InputError, match=r"1 examples with 1 passages, .* expected at least two passages"):
+        run_recipe(recipe, tmp_path / "x")
 
 
 def test_wrong_input_leaves_nothing(model: Path, tmp_path: Path) -> None:
@@ -78,7 +118,7 @@ def test_a_folder_on_another_disk(model: Path, pairs: Path, tmp_path: Path) -> N
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
-@pytest.mark.parametrize("place", ["x", "x/states", "file"])
+@pytest.mark.parametrize("place", ["x", "x/states", "x.run", "x.run/states", "file"])
 def test_a_place_where_states_cannot_be(model: Path, pairs: Path, tmp_path: Path, place: str) -> None:
     (tmp_path / "file").write_text("")
     recipe = make_recipe("colbert", model, pairs, "model.train_layers=2")
@@ -94,11 +134,23 @@ def test_a_place_where_states_cannot_be(model: Path, pairs: Path, tmp_path: Path
         ("model.query_marker=5", "query_marker is 5, expected a text"),
         ("negatives.teacher=5", "teacher is 5, expected a text"),
         ("data.train=5", "train is 5, expected a list of paths"),
+        (f"run.steps={'9' * 5000}", "'run.steps=9+' has a value that cannot be read"),
+        (f"run.steps={'[' * 3000}", r"'run.steps=\[+' has a value that cannot be read"),
     ],
 )
 def test_values_of_another_type(change: str, message: str) -> None:
     with pytest.raises(SettingError, match=message):
         read_recipe("colbertv2", [change])
+
+
+def test_recipes_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "deep.toml").write_text(f"a = {'[' * 5000}")
+    (tmp_path / "long.toml").write_text(f"[run]\nsteps = {'9' * 5000}")
+    for name in ("deep.toml", "long.toml"):
+        with pytest.raises(SettingError, match=f"{name} cannot be read as a recipe"):
+            read_recipe(tmp_path / name)
+    with pytest.raises(SettingError, match="there is no file x"):
+        read_recipe("x" * 300)
 
 
 def test_the_score_does_not_depend_on_how_pairs_are_written(model: Path, tmp_path: Path) -> None:

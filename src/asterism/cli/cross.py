@@ -71,6 +71,7 @@ def build(
 ) -> None:
     """Score every document of an index for some queries. An interrupted build continues if it is started again."""
     from ..encoders import load_pair_scorer
+    from ..errors import SettingError
     from ..factorised.scorers import CheckedScorer
     from ..retriever import Retriever
     from ..retriever.cross_building import build_table, read_anchor_queries
@@ -78,6 +79,8 @@ def build(
     from ..retriever.cross_scorers import describe_scorer
     from ..retriever.cross_tables import describe_tables
 
+    if sparse and halves:
+        raise SettingError("--float16 is given with --sparse, which stores no scores of all documents: leave one out")
     asked = read_anchor_queries(queries, anchor_queries, seed)
     with Retriever.open(folder) as retriever:
         loaded = load_pair_scorer(model, precision="int8")

@@ -16,8 +16,12 @@ ROUNDS = 10  # of k-means
 
 
 def choose_anchors(vectors: Vectors, count: int, choice: AnchorChoice, seed: int) -> list[int]:
-    """Item vectors (n, q) -> the numbers of at most `count` items, the most telling first."""
-    return CHOICES[choice](vectors, min(count, len(vectors)), np.random.default_rng(seed))
+    """Item vectors (n, q) -> the numbers of at most `count` items, the most telling first.
+
+    If no item tells anything, because all scores are 0, it is the first one.
+    """
+    found = CHOICES[choice](vectors, min(count, len(vectors)), np.random.default_rng(seed))
+    return found or list(range(min(1, count, len(vectors))))
 
 
 def choose_random(vectors: Vectors, count: int, rng: np.random.Generator) -> list[int]:

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -154,7 +155,7 @@ def read_recipe(path: str | Path, changes: Sequence[str] = ()) -> Recipe:
     file = find_recipe(path)
     try:
         content = tomllib.loads(read_regular(file, LARGEST_FILE, links=True).decode())
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # of bytes, TOML, and numbers of thousands of digits
         raise SettingError(f"{file} cannot be read as a recipe: {error}") from error
     try:
         for change in changes:
@@ -168,12 +169,14 @@ def read_recipe(path: str | Path, changes: Sequence[str] = ()) -> Recipe:
 
 def find_recipe(path: str | Path) -> Path:
     """An existing file, else a recipe of asterism by its name."""
-    if Path(path).is_file():  # a folder of that name is probably the model that was trained by it
+    if os.path.isfile(path):  # a folder of that name is probably the model that was trained by it
         return Path(path)
     named = RECIPES / f"{Path(path).stem}.toml"
-    if str(path) in (named.stem, named.name) and named.exists():
+    if str(path) in (named.stem, named.name) and os.path.isfile(named):
         return named
-    raise SettingError(f"there is no file {path}, expected one, or a recipe's name: {', '.join(list_recipes())}")
+    raise SettingError(
+        f"there is no file {str(path)[:100]}, expected one, or a recipe's name: {', '.join(list_recipes())}"
+    )
 
 
 def list_recipes() -> list[str]:
@@ -221,3 +224,5 @@ def _parse_change(change: str) -> tuple[str, str, Any]:
         return section, name, tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return section, name, text
+    except (ValueError, RecursionError) as error:
+        raise SettingError(f"{change[:60]!r} has a value that cannot be read: {error}") from error

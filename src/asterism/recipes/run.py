@@ -21,6 +21,7 @@ from ..encoders.checkpoints.layouts import open_checkpoint
 from ..encoders.checkpoints.model_files import make_model_folder
 from ..encoders.loading import find_model_folder
 from ..errors import IndexExists, InputError, TrainingError
+from ..files.regular_files import read_regular
 from ..models.file_hashes import find_hashes
 from ..training.examples import TrainingSet
 from ..training.late_interaction import LateInteraction
@@ -35,6 +36,8 @@ from .data import Data, Note, prepare_data, read_examples
 from .hard_negatives import NegativeFinder
 from .recipe import Recipe
 
+LARGEST_LOG = 1 << 30  # bytes
+
 
 def run_recipe(
     recipe: Recipe,
@@ -47,6 +50,8 @@ def run_recipe(
 
     states: where the states of frozen layers are kept for further runs; None removes them with the run's folder.
     """
+    if not to.name:
+        raise IndexExists(f"{str(to)!r} was given for the model, expected the path of a new folder")
     folder = to.with_name(f"{to.name}.run")
     _refuse_paths(to, folder, states)
     join_processes()
@@ -69,15 +74,19 @@ def _refuse_paths(to: Path, folder: Path, states: Path | None) -> None:
     """Refuse a model that is there, and places for states where none can be; before anything that takes time."""
     if os.path.lexists(to):
         with suppress(OSError):
-            if (to / LOG).read_bytes() == (folder / LOG).read_bytes():  # killed when all was done but this
+            if read_regular(to / LOG, LARGEST_LOG) == read_regular(
+                folder / LOG, LARGEST_LOG
+            ):  # killed when all was done but this
                 remove_run_folder(folder)
         raise IndexExists(f"{to} exists already: choose another path, or remove it first")
     if states is None:
         return
     if states.exists() and not states.is_dir():
         raise InputError(f"{states} is not a folder, expected one for the states of frozen layers")
-    if to.resolve() in (states.resolve(), *states.resolve().parents):
-        raise InputError(f"{states} is inside {to}, which the model will be: choose another folder for the states")
+    within = (states.resolve(), *states.resolve().parents)
+    for path, what in ((to, "which the model will be"), (folder, "which is removed at the end")):
+        if path.resolve() in within:
+            raise InputError(f"{states} is inside {path}, {what}: choose another folder for the states")
 
 
 def _run(

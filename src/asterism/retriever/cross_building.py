@@ -66,7 +66,8 @@ def build_table(
     """Score every document that has no scores yet, then choose the anchor items. An interrupted build goes on."""
     wanted = check_whole_number("anchor_items", anchor_items, 1)
     check_choice("precision", precision, PRECISIONS)
-    check_choice("anchors", anchors, get_args(AnchorChoice))  # before anything is scored
+    check_choice("anchors", anchors, get_args(AnchorChoice))
+    check_whole_number("seed", seed, 0)  # before anything is scored
     given = check_anchor_queries(queries)
     table = _open_or_create(collection, given, precision, dict(made_of or {}))
     with table.writing() as writer:
@@ -158,6 +159,7 @@ def check_anchor_queries(queries: Sequence[str]) -> tuple[str, ...]:
 def read_anchor_queries(path: Path, most: int, seed: int) -> list[str]:
     """Queries from a file, a text a line or the queries.jsonl[.gz] of BEIR; `most` of them, by the seed (0: all)."""
     check_whole_number("anchor_queries", most, 0)
+    check_whole_number("seed", seed, 0)
     is_json = path.name.lower().removesuffix(".gz").endswith(".jsonl")
     texts = list(read_queries(path).values()) if is_json else [line for _, line in read_lines(path)]
     texts = list(dict.fromkeys(text for text in texts if text.strip()))

@@ -42,6 +42,7 @@ def fit_index(
     An interrupted build goes on. Called again when documents have changed, it scores what is new.
     """
     wanted = check_whole_number("sparse", depth, 1, MOST_DOCUMENTS)
+    check_whole_number("seed", seed, 0)
     given = check_anchor_queries(queries)
     if "dense" not in collection.views().names:
         raise SettingError(f"{collection.path} has no dense vectors to fit: build it with a model that has them")

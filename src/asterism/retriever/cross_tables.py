@@ -12,7 +12,7 @@ import numpy as np
 
 from ..collection.collection import Collection
 from ..collection.metadata_changes import Moved
-from ..errors import DamagedIndex, IndexBusy, ModelDiffers, NewerFormat, NotAnIndex, SettingError
+from ..errors import IndexFolderError, ModelDiffers, NotAnIndex, SettingError
 from ..factorised.pairs import FOLDER as PAIRS
 from ..factorised.pairs import PairState, PairTable
 from ..factorised.table import FOLDER as SCORES
@@ -85,10 +85,10 @@ def check_scorer(collection: Collection, made_of: Mapping[str, Any]) -> None:
 def drop_deleted_rows(collection: Collection) -> None:
     """Remove the anchor scores of deleted documents, and join the blocks of those that were added.
 
-    Scores that are being written or not complete are left to the build, which does the same. Damaged ones are left as
-    they are: whatever reads them says so, and documents can be compacted without them.
+    Scores that are being written or not complete are left to the build, which does the same. Damaged ones, and those
+    that cannot be written, are left as they are: whatever reads them says so, and the documents are compacted already.
     """
-    with suppress(DamagedIndex, NotAnIndex, NewerFormat, IndexBusy):
+    with suppress(IndexFolderError):
         table = open_table(collection)
         if table is None or not table.state.anchors:
             return
@@ -115,11 +115,11 @@ def copy_tables(collection: Collection, target: Path) -> None:
 def carry_over(collection: Collection, moved: Moved) -> None:
     """Let documents whose metadata changed keep their scores and fitted vectors: those are of texts.
 
-    Tables that are being written, or damaged, stay as they are. Then the ordinary search finds these documents until
-    they are scored again.
+    Tables that are being written, are damaged or cannot be written stay as they are: the documents are changed already.
+    Then the ordinary search finds them until they are scored again.
     """
     for open_one in (open_table, open_pairs):
-        with suppress(DamagedIndex, NotAnIndex, NewerFormat, IndexBusy):
+        with suppress(IndexFolderError):
             table = open_one(collection)
             if table is not None:
                 with table.writing() as writer:

@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, distributed
 
+from ..errors import InputError
+
 LONGEST_WAIT = timedelta(days=7)  # the first process may look for hard negatives for hours while the others wait
 
 T = TypeVar("T")
@@ -17,10 +19,18 @@ T = TypeVar("T")
 
 def join_processes() -> None:
     """Join the group that `torchrun` describes in the environment; without it, there is one process."""
-    if "WORLD_SIZE" in os.environ and int(os.environ["WORLD_SIZE"]) > 1 and not distributed.is_initialized():
+    if distributed.is_initialized() or os.environ.get("WORLD_SIZE", "1") == "1":
+        return
+    try:
         if torch.cuda.is_available():
             torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))  # a GPU for each process
         distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo", timeout=LONGEST_WAIT)
+    except (ValueError, RuntimeError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(
+            f"the processes that WORLD_SIZE={os.environ['WORLD_SIZE']} announces cannot be joined ({reason}): start "
+            "with torchrun, or unset WORLD_SIZE"
+        ) from error
 
 
 def leave_processes() -> None:

@@ -56,16 +56,22 @@ def remove_run_folder(folder: Path) -> None:
 def _remove_if_empty(folder: Path) -> None:
     """What was refused must not be in the way of the corrected command."""
     with suppress(OSError):
-        if {one.name for one in folder.iterdir()} <= {FACTS, LOCK} and not folder.is_symlink():
-            for name in (FACTS, LOCK):
+        names = os.listdir(folder)
+        if all(name == FACTS or _is_leftover(name) for name in names) and not folder.is_symlink():
+            for name in names:
                 (folder / name).unlink(missing_ok=True)
             folder.rmdir()
+
+
+def _is_leftover(name: str) -> bool:
+    """The lock, and what a run leaves that is killed while it claims the folder."""
+    return name == LOCK or name.startswith(f".{FACTS}.")
 
 
 def claim_folder(folder: Path, wanted: Mapping[str, Any]) -> None:
     """Write into an empty folder what its content will be made of; refuse one that is made of something else."""
     file = folder / FACTS
-    if find_own_number() == 0 and os.listdir(folder) in ([], [LOCK]):
+    if find_own_number() == 0 and all(map(_is_leftover, os.listdir(folder))):
         with stream_whole_file(file) as write:
             write([json.dumps(dict(wanted), ensure_ascii=False, indent=2).encode() + b"\n"])
     wait_for_all()

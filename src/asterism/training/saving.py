@@ -58,10 +58,10 @@ def load_state(file: Path) -> dict[str, Any] | None:
 def refuse_other_run(file: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     """Raise if the state is of a run with other settings, data or another model; names the first difference."""
     stored = found.get("run")
-    if not isinstance(stored, dict):
+    if not isinstance(stored, dict) or not all(isinstance(name, str) for name in stored):
         raise TrainingError(f"{file} does not say which run it is of: remove it to begin anew")
     for name in sorted({*stored, *wanted}):
-        if stored.get(name) != wanted.get(name):
+        if type(stored.get(name)) is torch.Tensor or stored.get(name) != wanted.get(name):
             raise OtherRun(
                 f"{file} is of another run: {name} was {stored.get(name)!r} and is {wanted.get(name)!r}; "
                 "choose another folder, or remove it to begin anew"

@@ -24,7 +24,8 @@ from .examples import Example, TrainingSet
 from .learner import Learner
 from .log import make_line, open_log
 from .optimiser import make_optimiser, set_dropout, use_precision
-from .processes import average_gradients, count_processes, find_own_number, make_once
+from .processes import average_gradients, count_processes, find_own_number, make_once, wait_for_all
+from .run_state import Best, RunState, Sizes, load_optimiser
 from .saving import BEST, CHECKPOINT, load_state, refuse_other_run, save_state
 from .settings import TrainingSettings
 
@@ -72,8 +73,8 @@ class Run:
         self.learner, self.model, self.settings, self.folder = learner, learner.model, settings, folder
         self.steps = run.count_steps(len(data.examples), count_processes())
         self.start, self.losses = 0, list[float]()
-        self.best: tuple[float | None, int] = (None, 0)
-        self._passages = len(data.passages)
+        self.best: Best = (None, 0)
+        self._sizes = Sizes(self.steps, len(data.queries), len(data.passages))
         described = {"data and model": identity, "kind": learner.kind, "processes": count_processes()}
         self._described = described | describe(settings)
         self._optimiser = make_optimiser(self.model, run)
@@ -111,6 +112,7 @@ class Run:
                 if report and find_own_number() == 0:
                     report(Report(step + 1, self.steps, loss, rate, time.perf_counter() - begin, score))
         if self.best[0] is not None:
+            wait_for_all()  # the first process writes the best weights
             self._use_best()
         return Trained(self.losses, *self.best)
 
@@ -141,13 +143,14 @@ class Run:
     def _use_examples(self, examples: Sequence[Example]) -> None:
         run, processes = self.settings.run, count_processes()
         size = min(run.batch, len(examples) // processes)  # of each process, the same for all
-        if size * processes * (1 + run.negatives) < 2:
+        if min(size * processes * (1 + run.negatives), self._sizes.passages) < 2:
             raise InputError(
-                f"there are {len(examples)} examples for {processes} processes with run.batch {run.batch} and "
-                f"run.negatives {run.negatives}, expected at least two passages to compare: add examples or negatives"
+                f"there are {len(examples)} examples with {self._sizes.passages} passages, for {processes} processes "
+                f"with run.batch {run.batch} and run.negatives {run.negatives}, expected at least two passages to "
+                "compare: add examples or negatives"
             )
         self._examples = examples
-        self._drawer = BatchDrawer(examples, self._passages, run.negatives, size * processes, run.seed)
+        self._drawer = BatchDrawer(examples, self._sizes.passages, run.negatives, size * processes, run.seed)
 
     def _evaluate(self, evaluate: Evaluate | None) -> float | None:
         """By one process: all have the same weights."""
@@ -171,26 +174,20 @@ class Run:
             self.folder / CHECKPOINT,
             {
                 "run": self._described,
-                "step": step,
-                "losses": self.losses,
-                "best": list(self.best),
                 "model": weights,
                 "optimiser": self._optimiser.state_dict(),
-                "examples": [
-                    (one.query, list(one.positives), list(one.negatives), dict(one.scores)) for one in self._examples
-                ],  # with the negatives of the last refresh
+                **RunState(step, self.losses, self.best, list(self._examples)).to_saved(),
             },
         )
 
     def _load(self, found: Mapping[str, Any]) -> None:
         try:
-            self.start, self.losses, self.best = found["step"], list(found["losses"]), tuple(found["best"])
+            state = RunState.from_saved(found, self._sizes)
             self._use_weights(found["model"])
-            self._optimiser.load_state_dict(found["optimiser"])
-            self._use_examples(
-                [Example(query, tuple(pos), tuple(neg), scores) for query, pos, neg, scores in found["examples"]]
-            )
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            load_optimiser(self._optimiser, found["optimiser"], state.step)
+            self.start, self.losses, self.best = state.step, state.losses, state.best
+            self._use_examples(state.examples)
+        except (AttributeError, KeyError, TypeError, ValueError, RuntimeError) as error:
             raise TrainingError(
                 f"{self.folder / CHECKPOINT} does not fit the model ({error}): remove it to begin anew"
             ) from error
