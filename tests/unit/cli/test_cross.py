@@ -136,6 +136,10 @@ def test_bad_input(folder: Path, scorer: Path, questions: Path, tmp_path: Path, 
         "build", folder, "--model", scorer, "--queries", questions, "--anchors", "best"
     )
     refuse("build", folder, "--model", scorer, "--queries", tmp_path / "none.txt")
+    build = ("build", folder, "--model", scorer, "--queries", questions)
+    assert "seed is -1, expected" in refuse(*build, "--seed", "-1")
+    assert "--float16 is given with --sparse" in refuse(*build, "--sparse", "2", "--float16")
+    assert not (folder / FOLDER).exists()
     assert run("cross", "build", folder, "--model", model, "--queries", questions).code != 0
     assert run("cross", "build", folder, "--model", scorer, "--queries", questions).code == 0
     other = tmp_path / "other.txt"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -124,6 +126,27 @@ def test_replacing(tmp_path: Path) -> None:
         assert set(made.search("q29", 2, calls=60).ids) == {best, worst}
 
 
+def test_scores_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was done to the documents before is no failure; it is found by the ordinary search until it is scored."""
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with build(tmp_path / "x.cur") as made:
+        best = find_best(29, 2)
+        monkeypatch.setattr("asterism.factorised.table.write_arrays", fail)
+        made.retriever.set_metadata({"year": 1859}, [best[0]])
+        assert made.retriever.get(best[0]).metadata == {"year": 1859}
+        made.delete(best[1:])
+        made.compact()
+        monkeypatch.undo()
+        assert made.info()["scored"] == made.info()["documents"] - 1 == ITEMS - 2
+        made.add([])
+        assert made.info()["scored"] == ITEMS - 1
+        made.check()
+        assert made.search("q29", 1, calls=60).ids == best[:1]
+
+
 class Failing(MatrixScorer):
     """Fails after some calls."""
 
@@ -179,6 +202,8 @@ def test_bad_input(tmp_path: Path, index: asterism.FactorisedIndex) -> None:
         make("model", ["item 1"], ["q1"], tmp_path / "f.cur")
     with pytest.raises(SettingError, match="anchors is 'best'"):
         make(scorer, name_items(3), ["q1"], tmp_path / "g.cur", anchors="best")
+    with pytest.raises(SettingError, match="seed is -1, expected"):
+        make(scorer, name_items(3), ["q1"], tmp_path / "h.cur", seed=-1)
     assert not scorer.asked
     with pytest.raises(IndexExists):
         make(scorer, name_items(3), ["q1"], index.retriever.path)
@@ -218,6 +243,6 @@ def test_duplicate_items_and_a_poor_matrix(tmp_path: Path) -> None:
         ) as made:
             found = made.search("q6", 2, calls=8, method="anncur")
             assert len(found) == 2
+            assert (made.info()["anchor_items"], made.info()["unfinished"]) == (1, False)
             if name == "one":
-                assert made.info()["anchor_items"] == 1
                 assert found.ids == ["19", "20"]
