@@ -126,6 +126,18 @@ def test_a_place_where_states_cannot_be(model: Path, pairs: Path, tmp_path: Path
         run_recipe(recipe, tmp_path / "x", states=tmp_path / place)
 
 
+def test_states_are_told_while_they_are_computed(model: Path, pairs: Path, tmp_path: Path) -> None:
+    """And not when they are found."""
+    recipe = make_recipe("xtr", model, pairs, "model.train_layers=2", "run.steps=1")
+    told: list[list[str]] = []
+    for name in ("x", "y"):
+        notes: list[str] = []
+        run_recipe(recipe, tmp_path / name, notes.append, states=tmp_path / "states")
+        told.append([note for note in notes if "frozen layers" in note])
+    assert told[0][-1].endswith("once: 100 %")
+    assert told[1] == []
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -27,8 +27,7 @@ def make_learner(
     if isinstance(model, ModelSettings) and isinstance(loss, LossSettings):
         texts = TrainingTexts(checkpoint, model, data.queries, data.passages)
         if model.train_layers:
-            note("computing what the frozen layers make of all texts, once")
-            texts.freeze(states, settings.run.threads)
+            texts.freeze(states, settings.run.threads, _tell_quarters(note, len(data.queries) + len(data.passages)))
         return LateInteraction(checkpoint, make_model(checkpoint, model, seed), texts, loss)
     if isinstance(model, PairModelSettings) and isinstance(loss, PairLossSettings):
         pairs = PairTexts(checkpoint, model, data.queries, data.passages)
@@ -37,6 +36,20 @@ def make_learner(
         f"the sections are {type(model).__name__} and {type(loss).__name__}, expected ModelSettings and LossSettings, "
         "or PairModelSettings and PairLossSettings"
     )
+
+
+def _tell_quarters(note: Callable[[str], None], total: int) -> Callable[[int], None]:
+    """A callback that receives the count of texts so far; nothing is told if they are found in the cache."""
+    told = -1
+
+    def tell(done: int) -> None:
+        nonlocal told
+        quarter = 4 * done // total
+        if quarter > told:
+            told = quarter
+            note(f"computing what the frozen layers make of all texts, once: {25 * quarter} %")
+
+    return tell
 
 
 def check_backbone(checkpoint: Checkpoint, settings: ModelSettings | PairModelSettings) -> None:
