@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from curves import draw_curves
 from held_out_ontology import Task, describe, prepare
-from score_matrix import KnownScores, compute_matrix, count_directions
+from score_matrix import KnownScores, compute_matrix, count_directions, find_common_share
 from searches import Searches
 from trained_models import Experiment, write_table
 
@@ -46,6 +46,7 @@ def examine(experiment: Experiment, name: str, task: Task, mined: Path) -> dict[
         "shape": list(matrix.shape),
         "rank": rank,
         "directions": directions,
+        "common": find_common_share(matrix),
         "accuracy": searches.exact_accuracy,
         "figures": [asdict(figures) for figures in searches.run(distilled)],
     }
@@ -54,8 +55,10 @@ def examine(experiment: Experiment, name: str, task: Task, mined: Path) -> dict[
 def summarise(found: dict[str, Any], settings: dict[str, Any]) -> str:
     """The ranks of both matrices; then, for each model, recall and linking accuracy."""
     parts = ["### The score matrices\n"]
-    rows = [[name, *one["shape"], one["rank"], one["directions"], one["accuracy"]] for name, one in found.items()]
-    columns = ["cross-encoder", "queries", "items", "numerical rank", "99 % of variance", "linking accuracy, exact"]
+    facts = ("rank", "directions", "common", "accuracy")
+    rows = [[name, *one["shape"], *(one[fact] for fact in facts)] for name, one in found.items()]
+    columns = ["cross-encoder", "queries", "items", "numerical rank", "directions of 99 % of the variance"]
+    columns += ["% of variance common to all queries", "linking accuracy, exact"]
     parts.append(write_table(columns, rows))
     counts = settings["search"]["k"]
     parts.append(

@@ -54,6 +54,15 @@ def count_directions(matrix: npt.NDArray[np.float32]) -> tuple[int, int]:
     return int(np.sum(sizes > PAPER_TOLERANCE * sizes[0])), int(np.searchsorted(shares, 0.99)) + 1
 
 
+def find_common_share(matrix: npt.NDArray[np.float32]) -> float:
+    """(queries, items) -> how much of the variance within a query is the same for all queries, in hundredths.
+
+    Where it is much, the same items are the best ones for nearly every query.
+    """
+    centred = matrix.astype(np.float64) - matrix.mean(axis=1, keepdims=True)
+    return 100 * float(centred.mean(axis=0).var() / centred.var())
+
+
 class KnownScores:
     """A scorer that looks scores up; items with the same text have the same scores."""
 

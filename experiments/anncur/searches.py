@@ -32,8 +32,8 @@ class Searches:
 
     def __init__(self, task: Task, scorer: KnownScores, settings: dict[str, Any], work: Path) -> None:
         self._task, self._scorer, self._settings, self._work = task, scorer, settings, work
-        texts = [item.full_text for item in task.items]
-        truth = np.stack([scorer.score(query, texts) for query in task.tests])
+        self._texts = [item.full_text for item in task.items]
+        truth = np.stack([scorer.score(query, self._texts) for query in task.tests])
         self._order = np.argsort(-truth, axis=1, kind="stable")
         self._truth = truth
 
@@ -52,6 +52,7 @@ class Searches:
                     for first in ("dense", "lexical", "hybrid"):
                         yield from self._measure(index, f"rerank {first}", 0, "rerank", first)
                     yield from self._measure(index, "axn", 0, "axn", search["first"])
+                yield from self._measure_popular(count)
                 for method in ("anncur", "adacur"):
                     yield from self._measure(index, method, count, method, search["first"])
             with self._build("sparse", count, search["sparse"]) as index:
@@ -94,6 +95,21 @@ class Searches:
             right = [one.ids[:1] == [gold] for one, gold in zip(found, task.right, strict=True)]
             calls = float(np.mean([one.calls for one in found]))
             yield Figures(name, anchors, budget, calls, recall, 100 * float(np.mean(right)))
+
+    def _measure_popular(self, count: int) -> Iterator[Figures]:
+        """The same items for every query: those with the highest mean of the anchor queries' scores, re-ranked."""
+        anchors = self._task.anchors[:count]
+        means = np.mean([self._scorer.score(query, self._texts) for query in anchors], axis=0)
+        order = np.argsort(-means, kind="stable")
+        for budget in self._settings["search"]["budgets"]:
+            chosen = [row[np.isin(row, order[:budget])] for row in self._order]  # best first
+            recall = {
+                k: 100 * float(np.mean([self._share(row, one[:k].tolist(), k) for row, one in enumerate(chosen)]))
+                for k in self._settings["search"]["k"]
+            }
+            pairs = zip(chosen, self._task.right, strict=True)
+            right = [self._task.items[one[0]].id == gold for one, gold in pairs]
+            yield Figures("rerank popular", count, budget, budget, recall, 100 * float(np.mean(right)))
 
     def _share(self, row: int, found: list[int], k: int) -> float:
         """Of the k best; an item whose score equals that of the last of them counts as one."""
