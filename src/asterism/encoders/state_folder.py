@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from ..errors import EncodingError
 from ..files.file_locks import hold_file_lock
-from ..files.json_text import parse_json
 from ..files.new_folders import make_temporary_folder
 from ..files.regular_files import create_file, is_real_folder, read_regular, stream_regular
 
@@ -47,7 +46,8 @@ class StateFolder:
         self.shape = (int(offsets[-1]), hidden)
         self._offsets = _serialise(offsets)
         self._states_bytes = self.shape[0] * hidden * HALF.itemsize
-        self.bytes = self._states_bytes + len(self._offsets)
+        self._rows = len(offsets) - 1
+        self.bytes = self._states_bytes + len(self._offsets) + len(self._describe(0))
 
     def open_or_make(self, compute: Callable[[], Iterable[Halves]]) -> Halves:
         """(tokens, hidden) mapped; if the folder is not there or not whole, it is made.
@@ -72,7 +72,7 @@ class StateFolder:
     def _find(self) -> Halves | None:
         """(tokens, hidden) mapped; None if a file is missing, cut short or not as it was written."""
         try:
-            facts = parse_json(read_regular(self.path / FACTS, LARGEST_FACTS))
+            facts = read_regular(self.path / FACTS, LARGEST_FACTS)
             if read_regular(self.path / OFFSETS, len(self._offsets)) != self._offsets:
                 return None
             with stream_regular(self.path / STATES) as stream:
@@ -83,7 +83,7 @@ class StateFolder:
                 if not self._states_bytes:  # an empty file cannot be mapped
                     return np.empty(self.shape, HALF)
                 return np.asarray(np.memmap(stream, HALF, "r", shape=self.shape))
-        except (OSError, ValueError):
+        except OSError:
             return None
 
     def _make(self, compute: Callable[[], Iterable[Halves]]) -> None:
@@ -101,21 +101,22 @@ class StateFolder:
                     checksum = zlib.crc32(content, checksum)
                 stream.flush()
                 os.fsync(stream.fileno())
-            facts = json.dumps(self._describe(checksum)).encode()
-            for file, small in ((OFFSETS, self._offsets), (FACTS, facts)):
+            for file, small in ((OFFSETS, self._offsets), (FACTS, self._describe(checksum))):
                 with create_file(inside / file) as stream:
                     stream.write(small)
             inside.rename(self.path)
 
-    def _describe(self, checksum: int) -> dict[str, int]:
-        """What facts.json holds."""
-        return {
+    def _describe(self, checksum: int) -> bytes:
+        """What facts.json holds; as many bytes for any checksum."""
+        facts = {
             "format": FORMAT,
+            "rows": self._rows,
             "tokens": self.shape[0],
             "hidden": self.shape[1],
-            "states_crc32": checksum,
-            "offsets_crc32": zlib.crc32(self._offsets),
+            "states_crc32": f"{checksum:08x}",
+            "offsets_crc32": f"{zlib.crc32(self._offsets):08x}",
         }
+        return json.dumps(facts).encode()
 
     def _require_space(self) -> None:
         """Refuse what the disk cannot hold before hours are spent on it."""

@@ -74,9 +74,8 @@ def _refuse_paths(to: Path, folder: Path, states: Path | None) -> None:
     """Refuse a model that is there, and places for states where none can be; before anything that takes time."""
     if os.path.lexists(to):
         with suppress(OSError):
-            if read_regular(to / LOG, LARGEST_LOG) == read_regular(
-                folder / LOG, LARGEST_LOG
-            ):  # killed when all was done but this
+            logs = [read_regular(one / LOG, LARGEST_LOG) for one in (to, folder)]
+            if logs[0] == logs[1]:  # killed when all was done but this
                 remove_run_folder(folder)
         raise IndexExists(f"{to} exists already: choose another path, or remove it first")
     if states is None:

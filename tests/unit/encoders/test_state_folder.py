@@ -44,10 +44,10 @@ def test_a_second_open_computes_nothing(bert: Checkpoint, tmp_path: Path) -> Non
         np.testing.assert_array_equal(made[number], found[number])
         assert not found[number].flags.owndata
         assert not found[number].flags.writeable
-    assert found.bytes == sum((folder / file).stat().st_size for file in ("states.f16", "offsets.npy"))
+    assert found.bytes == sum(file.stat().st_size for file in folder.iterdir())
     facts = json.loads((folder / "facts.json").read_text())
     offsets = np.load(folder / "offsets.npy")
-    assert (facts["tokens"], facts["hidden"]) == (offsets[-1], HIDDEN)
+    assert (facts["rows"], facts["tokens"], facts["hidden"]) == (len(offsets) - 1, offsets[-1], HIDDEN)
     assert (folder / "states.f16").stat().st_size == offsets[-1] * HIDDEN * 2
 
 
@@ -167,7 +167,7 @@ def test_two_at_once_compute_once(bert: Checkpoint, tmp_path: Path) -> None:
 
 def test_too_little_space(bert: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = shutil.disk_usage(tmp_path)
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=400))
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=500))
     with pytest.raises(EncodingError, match=r"has 0.0 MB of free space, but the states of 5 tokens need 0.0 MB: free"):
         open_states(tmp_path, bert, 2, make_rows(bert, ["the fox"]))
     assert find_folders(tmp_path) == []

@@ -116,6 +116,7 @@ def test_lines(tmp_path: Path, packed: bool) -> None:
         ('{"query": "q", "pos": ["a"], "pos_scores": ["1"]}', r"pos_scores\[0\] is a string, expected a number"),
         ('{"query": "q", "pos": ["a"], "pos_scores": [true]}', r"pos_scores\[0\] is true, expected a number"),
         ('{"query": "q", "pos": ["a"], "pos_scores": [1e999]}', r"pos_scores\[0\] is not finite"),
+        ('{"query": "q", "pos": ["a"], "pos_scores": [-1e39]}', r"pos_scores\[0\] is -1e\+39, expected at most 3\.4"),
         (f'{{"query": "q", "pos": ["a"], "pos_scores": [1{"0" * 400}]}}', r"pos_scores\[0\] is not finite"),
         ('{"query": "q", "pos": ["a"], "neg_scores": [1]}', "the object has neg_scores, expected pos_scores, or no sc"),
         (
