@@ -78,10 +78,11 @@ def test_two_processes_have_the_gradient_of_one(model: Path, pairs: Path, tmp_pa
 @pytest.mark.parametrize(
     ("recipe", "changes"),
     [
-        ("colbertv2", (*SMALL, "run.refresh_every=2", "run.evaluate_every=2")),
-        ("cross_emb", (*SMALL_PAIRS, "negatives.teacher=hybrid", "run.evaluate_every=0")),
+        ("colbertv2", (*SMALL, "run.evaluate_every=2", "run.refresh_every=2")),
+        ("cross_emb", (*SMALL_PAIRS, "run.evaluate_every=2", "negatives.teacher=hybrid")),
+        ("xtr", (*SMALL, "run.negatives=1", "run.evaluate_every=0")),
     ],
-    ids=["colbertv2", "cross_emb"],
+    ids=["colbertv2", "cross_emb", "one evaluation"],
 )
 def test_a_recipe_on_two_processes(model: Path, tmp_path: Path, recipe: str, changes: tuple[str, ...]) -> None:
     """With fewer examples than both batches take, 11 of them, a teacher and new negatives on the way.
@@ -90,8 +91,8 @@ def test_a_recipe_on_two_processes(model: Path, tmp_path: Path, recipe: str, cha
     """
     pairs = write_pairs(tmp_path / "few.jsonl", 12)
     settings = [
-        *(f"model.backbone={model}", f"negatives.model={model}", f'data.train=["{pairs}"]', *changes),
-        *("data.dev_share=0.2", "run.steps=4", "negatives.depth=8"),
+        *(f"model.backbone={model}", f"negatives.model={model}", f'data.train=["{pairs}"]'),
+        *(*changes, "data.dev_share=0.2", "run.steps=4", "negatives.depth=8"),
         *("negatives.ranking=lexical", "negatives.count=3"),
     ]
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "--no-python"]
